@@ -173,18 +173,13 @@ static const char *neuron_job_block_queue(struct neuron_core *core,
 					  u64 *used)
 {
 	unsigned int first = neuron_core_dma(core->tpb->index);
+	const char *why;
 
-	if (queue->dma_engine >= NEURON_JOB_DMA_ENGINES)
-		return "no such DMA engine";
-	*hw = (struct neuron_hw_job_queue){
-		.m2s_ring = cpu_to_le64(queue->m2s_ring),
-		.s2m_ring = cpu_to_le64(queue->s2m_ring),
-		.m2s_length = cpu_to_le32(queue->m2s_length),
-		.s2m_length = cpu_to_le32(queue->s2m_length),
-		.dma_engine = cpu_to_le16(first + queue->dma_engine),
-		.queue = cpu_to_le16(queue->queue),
-		.flags = cpu_to_le32(queue->flags),
-	};
+	why = neuron_hw_job_queue_place(hw, first, queue->dma_engine, queue->queue);
+	if (why)
+		return why;
+	neuron_hw_job_queue_rings(hw, queue->m2s_ring, queue->m2s_length,
+				  queue->s2m_ring, queue->s2m_length, queue->flags);
 	return neuron_hw_job_check_queue(hw, first, core->ndev->gen->nr_priorities, used);
 }
 

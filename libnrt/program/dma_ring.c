@@ -153,12 +153,9 @@ NRT_STATUS dma_ring_op(struct dma_writer *writer, struct dma_ring *ring,
 
 NRT_STATUS dma_ring_pad(struct dma_writer *writer, struct dma_ring *ring)
 {
-	uint32_t length = ring->used > ring->s2m_used ? ring->used : ring->s2m_used;
+	uint32_t length = neuron_ring_length(ring->used > ring->s2m_used ? ring->used :
+									   ring->s2m_used);
 
-	if (length < NEURON_UDMA_RING_MIN)
-		length = NEURON_UDMA_RING_MIN;
-	length = (length + NEURON_UDMA_RING_MULTIPLE - 1) / NEURON_UDMA_RING_MULTIPLE *
-		 NEURON_UDMA_RING_MULTIPLE;
 	while (ring->room < length)
 		if (ring_grow(writer, ring))
 			return writer->error->status;

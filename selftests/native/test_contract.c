@@ -146,6 +146,20 @@ static void ring_rules(void **state)
 	assert_non_null(neuron_ring_check(neuron_window_addr(3, end - 512), 32));
 }
 
+static void ring_lengths(void **state)
+{
+	uint32_t descs, length;
+
+	(void)state;
+	for (descs = 0; descs < 4 * NEURON_UDMA_RING_MIN; descs++) {
+		length = neuron_ring_length(descs);
+		assert_null(neuron_ring_check_length(length));
+		assert_true(length >= descs);
+		assert_true(length == NEURON_UDMA_RING_MIN || length - descs < 16);
+	}
+	assert_int_equal(neuron_ring_length(NEURON_UDMA_RING_MAX), NEURON_UDMA_RING_MAX);
+}
+
 static void ring_positions(void **state)
 {
 	uint32_t position;
@@ -162,6 +176,8 @@ static void ring_positions(void **state)
 		assert_int_equal(NEURON_GET(NEURON_UDMA_DESC_RING_ID,
 					    neuron_from_le32(source.len_ctrl)),
 				 (1 + position / RING) % 4);
+		/* Who counts laps and who divides come to the same. */
+		assert_int_equal(neuron_ring_id(position + RING, RING), neuron_ring_id_next(id));
 		/* 64 KiB is written as 0. */
 		assert_int_equal(neuron_from_le32(source.len_ctrl) & NEURON_UDMA_DESC_LEN, 0);
 		assert_int_equal(neuron_from_le32(target.len_ctrl) & NEURON_UDMA_DESC_LEN, 1);
@@ -607,6 +623,7 @@ int main(void)
 		cmocka_unit_test(window_rules),
 		cmocka_unit_test(extents_stay_in_a_window),
 		cmocka_unit_test(ring_rules),
+		cmocka_unit_test(ring_lengths),
 		cmocka_unit_test(ring_positions),
 		cmocka_unit_test(ring_progress_is_bounded),
 		cmocka_unit_test(job_well_written),

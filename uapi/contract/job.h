@@ -234,6 +234,32 @@ static inline __u64 neuron_hw_job_group_at(const struct neuron_hw_job *job)
 			sizeof(struct neuron_hw_window) : 0);
 }
 
+/* The rings of a queue, and how it takes them: NEURON_JOB_QUEUE_*. */
+static inline void neuron_hw_job_queue_rings(struct neuron_hw_job_queue *entry,
+					     __u64 m2s_ring, __u32 m2s_length,
+					     __u64 s2m_ring, __u32 s2m_length, __u32 flags)
+{
+	entry->m2s_ring = neuron_to_le64(m2s_ring);
+	entry->s2m_ring = neuron_to_le64(s2m_ring);
+	entry->m2s_length = neuron_to_le32(m2s_length);
+	entry->s2m_length = neuron_to_le32(s2m_length);
+	entry->flags = neuron_to_le32(flags);
+}
+
+/*
+ * Queue @queue of DMA engine @engine of a core whose first engine is @first; neuron_hw_job_check_queue()
+ * judges the queue. Return: NULL, or what is wrong: then @entry is not written.
+ */
+static inline const char *neuron_hw_job_queue_place(struct neuron_hw_job_queue *entry,
+						    __u32 first, __u16 engine, __u16 queue)
+{
+	if (engine >= NEURON_JOB_DMA_ENGINES)
+		return "no such DMA engine";
+	entry->dma_engine = neuron_to_le16((__u16)(first + engine));
+	entry->queue = neuron_to_le16(queue);
+	return NEURON_FINE;
+}
+
 static inline void neuron_hw_job_start(struct neuron_hw_job *job, enum neuron_engine engine,
 				       __u64 addr, __u32 count)
 {

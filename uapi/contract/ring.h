@@ -22,6 +22,15 @@ static inline const char *neuron_ring_check_length(__u32 length)
 	return NEURON_FINE;
 }
 
+/* The shortest ring that @descs descriptors fit into; they are no more than the longest has. */
+static inline __u32 neuron_ring_length(__u32 descs)
+{
+	if (descs < NEURON_UDMA_RING_MIN)
+		descs = NEURON_UDMA_RING_MIN;
+	return (descs + NEURON_UDMA_RING_MULTIPLE - 1) / NEURON_UDMA_RING_MULTIPLE *
+	       NEURON_UDMA_RING_MULTIPLE;
+}
+
 /* @addr is a window address, and the @bytes behind it stay in one window's offsets. */
 static inline __u8 neuron_hw_window_range_ok(__u64 addr, __u64 bytes)
 {
@@ -51,7 +60,13 @@ static inline __u32 neuron_ring_slot(__u32 position, __u32 length)
 /* The ring id of the lap that @position is in. */
 static inline __u32 neuron_ring_id(__u32 position, __u32 length)
 {
-	return NEURON_UDMA_RING_ID_FIRST + position / length;
+	return (NEURON_UDMA_RING_ID_FIRST + position / length) % NEURON_UDMA_RING_IDS;
+}
+
+/* The ring id of the lap after that of @ring_id. */
+static inline __u32 neuron_ring_id_next(__u32 ring_id)
+{
+	return (ring_id + 1) % NEURON_UDMA_RING_IDS;
 }
 
 /* The control word of a descriptor of @bytes, which are 1 to 64 KiB. */

@@ -232,6 +232,7 @@ enum neuron_udma_port {
 #define NEURON_UDMA_Q_PTR		NEURON_MASK(23, 0)
 #define NEURON_UDMA_Q_RING_ID		NEURON_MASK(31, 30)
 #define NEURON_UDMA_RING_ID_FIRST	1
+#define NEURON_UDMA_RING_IDS		4	/* 0 follows the last one */
 #define NEURON_UDMA_RING_MIN		32
 #define NEURON_UDMA_RING_MAX		((1u << 24) - 16)
 #define NEURON_UDMA_RING_MULTIPLE	16

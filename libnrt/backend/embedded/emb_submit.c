@@ -70,17 +70,11 @@ static int add_queues(struct emb_core *core, struct emb_job *job,
 	if (!job->queues)
 		return -ENOMEM;
 	for (i = 0; i < array->count; i++) {
-		if (queue[i].dma_engine >= NEURON_JOB_DMA_ENGINES)
+		if (neuron_hw_job_queue_place(&job->queues[i], first, queue[i].dma_engine,
+					      queue[i].queue))
 			return -EINVAL;
-		job->queues[i] = (struct neuron_hw_job_queue){
-			.m2s_ring = neuron_to_le64(queue[i].m2s_ring),
-			.s2m_ring = neuron_to_le64(queue[i].s2m_ring),
-			.m2s_length = neuron_to_le32(queue[i].m2s_length),
-			.s2m_length = neuron_to_le32(queue[i].s2m_length),
-			.dma_engine = neuron_to_le16((uint16_t)(first + queue[i].dma_engine)),
-			.queue = neuron_to_le16(queue[i].queue),
-			.flags = neuron_to_le32(queue[i].flags),
-		};
+		neuron_hw_job_queue_rings(&job->queues[i], queue[i].m2s_ring, queue[i].m2s_length,
+					  queue[i].s2m_ring, queue[i].s2m_length, queue[i].flags);
 		if (neuron_hw_job_check_queue(&job->queues[i], first,
 					      core->chip->gen->nr_priorities, used))
 			return -EINVAL;

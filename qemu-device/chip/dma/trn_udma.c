@@ -33,7 +33,7 @@ void trn_ring_advance(const struct trn_ring *ring, uint32_t *index,
 	if (*index < ring->length)
 		return;
 	*index -= ring->length;
-	*ring_id = (*ring_id + 1) & TRN_RING_ID_MASK;
+	*ring_id = (uint8_t)neuron_ring_id_next(*ring_id);
 }
 
 bool trn_ring_has_room(const struct trn_ring *ring, uint32_t n)

@@ -116,12 +116,12 @@ static enum trn_outcome fetch(struct trn_run_state *run, struct trn_side *side,
 static bool ring_id_wrong(const struct trn_side *side, unsigned int n)
 {
 	const struct trn_ring *ring = &side->ring;
-	uint8_t expected = ring->ring_id;
+	uint32_t expected = ring->ring_id;
 
 	if (!side->check_ring_id)
 		return false;
 	if (ring->head + n >= ring->length)
-		expected = (expected + 1) & TRN_RING_ID_MASK;
+		expected = neuron_ring_id_next(expected);
 	return NEURON_GET(NEURON_UDMA_DESC_RING_ID, side->desc[n].len_ctrl) !=
 	       expected;
 }

@@ -15,10 +15,9 @@
 #ifndef TRN_UDMA_QUEUE_H
 #define TRN_UDMA_QUEUE_H
 
+#include "contract/ring.h"
 #include "dma/trn_udma.h"
 #include "job/trn_job.h"
-
-#define TRN_RING_ID_MASK	3
 
 /* --- Rings --- */
 

@@ -155,9 +155,9 @@ static bool queue_is_reset(const struct trn_queue *queue)
 static void ring_id_state(uint8_t *id, struct trn_state *st)
 {
 	trn_state_u8(st, id);
-	if (*id > TRN_RING_ID_MASK)
+	if (*id >= NEURON_UDMA_RING_IDS)
 		trn_state_fail(st, "a DMA ring id has more than two bits");
-	*id &= TRN_RING_ID_MASK;
+	*id %= NEURON_UDMA_RING_IDS;
 }
 
 static void pointer_state(uint32_t *pointer, struct trn_state *st)
