@@ -300,7 +300,7 @@ static int neuron_piece_prepare_user(struct neuron_copy *copy,
 	u64 bytes = min(copy->left,
 			NEURON_PIECE_BYTES - offset_in_page(copy->user));
 	bool to_device = neuron_copy_dir(copy) == DMA_TO_DEVICE;
-	struct neuron_cursor user;
+	struct neuron_cursor user = { };
 	int ret;
 
 	ret = neuron_piece_pin(copy, piece, bytes);
@@ -310,7 +310,8 @@ static int neuron_piece_prepare_user(struct neuron_copy *copy,
 	if (ret)
 		return ret;
 
-	neuron_cursor_init(&user, piece->extents, piece->sgt.nents, 0);
+	user.extent = piece->extents;
+	user.nr = piece->sgt.nents;
 	bytes = neuron_piece_build(piece, to_device ? &copy->dst : &user,
 				   to_device ? &user : &copy->src, bytes);
 	copy->user += bytes;
@@ -509,6 +510,20 @@ static bool neuron_copy_overlaps(const struct drm_neuron_copy *args)
 	       args->src_offset < args->offset + args->size;
 }
 
+/* Where the buffers begin: @bo, and of a copy from another buffer @src. */
+static int neuron_copy_begin(struct neuron_copy *copy, const struct drm_neuron_copy *args,
+			     struct neuron_bo *bo, struct neuron_bo *src)
+{
+	int ret;
+
+	if (args->direction == DRM_NEURON_COPY_FROM_DEVICE)
+		return neuron_bo_cursor(bo, args->offset, &copy->src);
+	ret = neuron_bo_cursor(bo, args->offset, &copy->dst);
+	if (!ret && src)
+		ret = neuron_bo_cursor(src, args->src_offset, &copy->src);
+	return ret;
+}
+
 static int neuron_copy_with(struct neuron_device *ndev, u32 epoch,
 			    const struct drm_neuron_copy *args,
 			    struct neuron_bo *bo, struct neuron_bo *src)
@@ -525,17 +540,9 @@ static int neuron_copy_with(struct neuron_device *ndev, u32 epoch,
 	copy->epoch = epoch;
 	copy->stack = bo->kind == NEURON_BO_HBM || !src ? bo->stack :
 							  src->stack;
-	if (args->direction == DRM_NEURON_COPY_FROM_DEVICE)
-		neuron_cursor_init(&copy->src, bo->extents, bo->nr_extents,
-				   args->offset);
-	else
-		neuron_cursor_init(&copy->dst, bo->extents, bo->nr_extents,
-				   args->offset);
-	if (src)
-		neuron_cursor_init(&copy->src, src->extents, src->nr_extents,
-				   args->src_offset);
-
-	ret = neuron_copy_run(copy);
+	ret = neuron_copy_begin(copy, args, bo, src);
+	if (!ret)
+		ret = neuron_copy_run(copy);
 	neuron_copy_free(copy);
 	return ret;
 }

@@ -138,12 +138,6 @@ struct neuron_dump_source {
 	u32 nr;
 };
 
-/*
- * A dump is on the way to the end of a fence, and each look at an entry goes through the
- * chunks of the buffer. With chunks of the usual 2 MiB that is any stream.
- */
-#define NEURON_DUMP_CHUNKS	4096
-
 #define NEURON_PAGE_NOTIFIES	(PAGE_SIZE / sizeof(struct neuron_hw_notify))
 
 static bool neuron_dump_source_find(struct neuron_dump_source *source,
@@ -163,9 +157,7 @@ static bool neuron_dump_source_find(struct neuron_dump_source *source,
 	source->bo = binding->bo;
 	source->first = offset / sizeof(struct neuron_hw_notify);
 	source->nr = size / sizeof(struct neuron_hw_notify);
-	return source->nr &&
-	       neuron_host_bo_chunks(source->bo) <= NEURON_DUMP_CHUNKS &&
-	       offset <= source->bo->base.size &&
+	return source->nr && offset <= source->bo->base.size &&
 	       size <= source->bo->base.size - offset;
 }
 

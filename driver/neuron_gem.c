@@ -4,6 +4,7 @@
  * their extents, ioctls, mmap. neuron_userptr.c has the buffers of user memory, and
  * neuron_prime.c those of another chip.
  */
+#include <linux/bsearch.h>
 #include <linux/capability.h>
 #include <linux/dma-mapping.h>
 #include <linux/mm.h>
@@ -23,20 +24,6 @@
 
 /* Pages that one fault maps at most: a page table's worth. */
 #define NEURON_FAULT_AROUND	512
-
-void neuron_cursor_init(struct neuron_cursor *cursor,
-			const struct neuron_hw_extent *extents,
-			unsigned int nr, u64 offset)
-{
-	while (nr && offset >= le64_to_cpu(extents->length)) {
-		offset -= le64_to_cpu(extents->length);
-		extents++;
-		nr--;
-	}
-	cursor->extent = extents;
-	cursor->nr = nr;
-	cursor->offset = offset;
-}
 
 static u64 *neuron_bo_starts_create(const struct neuron_bo *bo)
 {
@@ -169,21 +156,12 @@ static unsigned long neuron_hbm_bo_pages(struct neuron_bo *bo, pgoff_t page,
 					 unsigned long *pfn)
 {
 	struct neuron_device *ndev = to_neuron_device(bo->base.dev);
-	u64 offset = (u64)page << PAGE_SHIFT;
-	unsigned int i;
+	struct neuron_cursor cursor;
 
-	for (i = 0; i < bo->nr_extents; i++) {
-		u64 addr = le64_to_cpu(bo->extents[i].addr);
-		u64 length = le64_to_cpu(bo->extents[i].length);
-
-		if (offset < length) {
-			*pfn = PHYS_PFN(neuron_hbm_phys(ndev, bo->stack,
-							addr + offset));
-			return (length - offset) >> PAGE_SHIFT;
-		}
-		offset -= length;
-	}
-	return 0;
+	if (neuron_bo_cursor(bo, (u64)page << PAGE_SHIFT, &cursor))
+		return 0;
+	*pfn = PHYS_PFN(neuron_hbm_phys(ndev, bo->stack, neuron_cursor_addr(&cursor)));
+	return neuron_cursor_room(&cursor) >> PAGE_SHIFT;
 }
 
 /*
@@ -200,12 +178,14 @@ static unsigned long neuron_hbm_bo_pages(struct neuron_bo *bo, pgoff_t page,
  * @link: in neuron_host_bo.chunks
  * @page: first page
  * @dma: bus address of it
+ * @first: number of that page in the buffer
  * @order: the chunk has 2 to the power of this pages
  */
 struct neuron_host_chunk {
 	struct list_head link;
 	struct page *page;
 	dma_addr_t dma;
+	pgoff_t first;
 	unsigned int order;
 };
 
@@ -215,12 +195,14 @@ struct neuron_host_chunk {
  * @ndev: device that the memory was allocated for
  * @chunks: its memory in order; empty after the device is gone. Changed under
  *	neuron_device.host_lock, and read under it or inside drm_dev_enter()
- * @nr_chunks: how many @chunks had when all were there
+ * @index: all of @chunks, in order
+ * @nr_chunks: how many @chunks there are; 0 before they are given back
  */
 struct neuron_host_bo {
 	struct neuron_bo bo;
 	struct neuron_device *ndev;
 	struct list_head chunks;
+	struct neuron_host_chunk **index;
 	unsigned int nr_chunks;
 };
 
@@ -260,8 +242,9 @@ neuron_host_chunk_alloc(struct neuron_device *ndev, unsigned int order)
 	return chunk;
 }
 
-/* Add a chunk of at most @order. Return: its order. */
-static int neuron_host_add_chunk(struct neuron_host_bo *hbo, unsigned int order)
+/* Add a chunk of at most @order for page @first and those behind it. Return: its order. */
+static int neuron_host_add_chunk(struct neuron_host_bo *hbo, pgoff_t first,
+				 unsigned int order)
 {
 	struct neuron_device *ndev = hbo->ndev;
 	struct neuron_host_chunk *chunk;
@@ -271,6 +254,7 @@ static int neuron_host_add_chunk(struct neuron_host_bo *hbo, unsigned int order)
 		return -ENODEV;
 	chunk = neuron_host_chunk_alloc(ndev, order);
 	if (chunk) {
+		chunk->first = first;
 		mutex_lock(&ndev->host_lock);
 		list_add_tail(&chunk->link, &hbo->chunks);
 		hbo->nr_chunks++;
@@ -284,68 +268,76 @@ static int neuron_host_add_chunk(struct neuron_host_bo *hbo, unsigned int order)
 /* Chunk by chunk: the removal of a device does not wait for a large buffer. */
 static int neuron_host_alloc(struct neuron_host_bo *hbo, size_t size)
 {
-	unsigned long left = size >> PAGE_SHIFT;
+	pgoff_t first = 0, end = size >> PAGE_SHIFT;
 	int order = NEURON_HOST_MAX_ORDER;
 
-	while (left) {
+	while (first < end) {
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		order = neuron_host_add_chunk(hbo, min_t(int, order, ilog2(left)));
+		order = neuron_host_add_chunk(hbo, first, min_t(int, order, ilog2(end - first)));
 		if (order < 0)
 			return order;
-		left -= 1ul << order;
+		first += 1ul << order;
 		cond_resched();
 	}
 	return 0;
 }
 
-static void neuron_host_list_extents(struct neuron_host_bo *hbo)
+/* All chunks are there: fill the tables of the buffer, which have room for them. */
+static void neuron_host_fill_tables(struct neuron_host_bo *hbo)
 {
 	struct neuron_host_chunk *chunk;
+	unsigned int i = 0;
 
-	list_for_each_entry(chunk, &hbo->chunks, link)
+	list_for_each_entry(chunk, &hbo->chunks, link) {
+		hbo->index[i++] = chunk;
 		neuron_bo_add_extent(&hbo->bo,
 				     neuron_host_addr(hbo->ndev, chunk->dma),
 				     PAGE_SIZE << chunk->order);
+	}
 }
 
-static int neuron_host_fill_extents(struct neuron_host_bo *hbo)
+static int neuron_host_make_tables(struct neuron_host_bo *hbo)
 {
 	struct neuron_bo *bo = &hbo->bo;
-	int idx, ret = -ENOMEM;
+	int idx;
 
-	if (!drm_dev_enter(&hbo->ndev->drm, &idx))
-		return -ENODEV;
 	bo->extents = kvmalloc_array(hbo->nr_chunks, sizeof(*bo->extents),
 				     GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (bo->extents) {
-		neuron_host_list_extents(hbo);
-		ret = 0;
-	}
+	hbo->index = kvmalloc_array(hbo->nr_chunks, sizeof(*hbo->index),
+				    GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!bo->extents || !hbo->index)
+		return -ENOMEM;
+	if (!drm_dev_enter(&hbo->ndev->drm, &idx))
+		return -ENODEV;
+	neuron_host_fill_tables(hbo);
 	drm_dev_exit(idx);
-	return ret;
+	return 0;
 }
 
-unsigned int neuron_host_bo_chunks(struct neuron_bo *bo)
+static int neuron_host_chunk_cmp(const void *key, const void *element)
 {
-	return to_host_bo(bo)->nr_chunks;
+	const struct neuron_host_chunk *chunk = *(struct neuron_host_chunk * const *)element;
+	pgoff_t page = *(const pgoff_t *)key;
+
+	if (page < chunk->first)
+		return -1;
+	return (page - chunk->first) >> chunk->order ? 1 : 0;
 }
 
 unsigned long neuron_host_bo_pages(struct neuron_bo *bo, pgoff_t page,
 				   unsigned long *pfn)
 {
-	struct neuron_host_chunk *chunk;
+	struct neuron_host_bo *hbo = to_host_bo(bo);
+	struct neuron_host_chunk **at;
 
-	list_for_each_entry(chunk, &to_host_bo(bo)->chunks, link) {
-		unsigned long nr = 1ul << chunk->order;
-
-		if (page < nr) {
-			*pfn = page_to_pfn(chunk->page) + page;
-			return nr - page;
-		}
-		page -= nr;
-	}
-	return 0;
+	at = bsearch(&page, hbo->index, hbo->nr_chunks, sizeof(*hbo->index),
+		     neuron_host_chunk_cmp);
+	if (!at)
+		return 0;
+	page -= (*at)->first;
+	*pfn = page_to_pfn((*at)->page) + page;
+	return (1ul << (*at)->order) - page;
 }
 
 static void neuron_host_bo_release(struct neuron_bo *bo)
@@ -353,6 +345,7 @@ static void neuron_host_bo_release(struct neuron_bo *bo)
 	struct neuron_host_bo *hbo = to_host_bo(bo);
 	struct neuron_host_chunk *chunk, *next;
 
+	hbo->nr_chunks = 0;
 	list_for_each_entry_safe(chunk, next, &hbo->chunks, link) {
 		dma_free_pages(&hbo->ndev->pdev->dev, PAGE_SIZE << chunk->order,
 			       chunk->page, chunk->dma, DMA_BIDIRECTIONAL);
@@ -462,6 +455,8 @@ static const struct vm_operations_struct neuron_gem_vm_ops = {
 
 static int neuron_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
 {
+	struct neuron_cursor cursor;
+
 	/* The core refuses after the unplug, of which users may know already. */
 	if (neuron_hw_leaves(to_neuron_device(obj->dev)))
 		return -ENODEV;
@@ -473,12 +468,12 @@ static int neuron_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vm
 			return -EPERM;
 		vm_flags_clear(vma, VM_MAYWRITE);
 	}
-
 	vm_flags_set(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP);
-	if (to_neuron_bo(obj)->kind == NEURON_BO_HBM)
-		vma->vm_page_prot =
-			pgprot_writecombine(vm_get_page_prot(vma->vm_flags));
-	return 0;
+	if (to_neuron_bo(obj)->kind != NEURON_BO_HBM)
+		return 0;
+	vma->vm_page_prot = pgprot_writecombine(vm_get_page_prot(vma->vm_flags));
+	/* A fault must not allocate the index of the extents, so it is made now. */
+	return neuron_bo_cursor(to_neuron_bo(obj), 0, &cursor);
 }
 
 static void neuron_hbm_bo_free(struct drm_gem_object *obj)
@@ -532,6 +527,7 @@ static struct neuron_bo *neuron_hbm_bo_create(struct neuron_device *ndev,
 static void neuron_host_bo_destroy(struct neuron_host_bo *hbo)
 {
 	neuron_gem_host_remove(hbo->ndev, &hbo->bo);
+	kvfree(hbo->index);
 	kvfree(hbo->bo.extents);
 	kfree(hbo);
 }
@@ -571,7 +567,7 @@ static struct neuron_bo *neuron_host_bo_create(struct neuron_device *ndev, size_
 
 	ret = neuron_host_alloc(hbo, size);
 	if (!ret)
-		ret = neuron_host_fill_extents(hbo);
+		ret = neuron_host_make_tables(hbo);
 	if (ret)
 		goto err_destroy;
 
@@ -761,3 +757,7 @@ int neuron_ioctl_bo_info(struct drm_device *drm, void *data,
 	neuron_bo_put(bo);
 	return 0;
 }
+
+#ifdef NEURON_KUNIT
+#include "tests/neuron_kunit_gem.c"
+#endif

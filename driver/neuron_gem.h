@@ -153,19 +153,11 @@ static inline void neuron_bo_put(struct neuron_bo *bo)
  * @page: number of the page in the buffer
  * @pfn: page frame of it
  *
- * Context: under neuron_device.host_lock or inside drm_dev_enter().
+ * Context: under neuron_device.host_lock or inside drm_dev_enter(). By bisection.
  * Return: how many pages from this one on are contiguous; 0: there is no such page.
  */
 unsigned long neuron_host_bo_pages(struct neuron_bo *bo, pgoff_t page,
 				   unsigned long *pfn);
-
-/**
- * neuron_host_bo_chunks() - how many steps neuron_host_bo_pages() takes at most
- * @bo: buffer of the kind HOST
- *
- * Return: the number of its chunks; a chunk has one page or more.
- */
-unsigned int neuron_host_bo_chunks(struct neuron_bo *bo);
 
 /**
  * neuron_user_bo_create() - pin memory of the caller and make a buffer of it
@@ -241,17 +233,6 @@ struct neuron_cursor {
 	unsigned int nr;
 	u64 offset;
 };
-
-/**
- * neuron_cursor_init() - find a byte in a list of extents, going through the list
- * @cursor: set to the position; it is valid as long as the list is
- * @extents: list
- * @nr: extents in the list
- * @offset: byte
- */
-void neuron_cursor_init(struct neuron_cursor *cursor,
-			const struct neuron_hw_extent *extents,
-			unsigned int nr, u64 offset);
 
 /**
  * neuron_bo_cursor() - find a byte in a buffer, by bisection
