@@ -172,7 +172,7 @@ struct neuron_claim_core {
  * @gang_lock: see above
  * @client: DRM client id, for the scheduler's trace
  * @last_job: id of the last job submitted
- * @nr_live: jobs and window tables that exist
+ * @nr_live: jobs, window tables and pages of lists that exist
  * @budget: what they may take
  */
 struct neuron_claim {
@@ -214,13 +214,13 @@ static inline void neuron_kept_dump_put(struct neuron_kept_dump *dump)
 void neuron_claim_put(struct neuron_claim *claim);
 
 /**
- * neuron_claim_live_get() - a job or a window table of a claim is made
+ * neuron_claim_live_get() - a job, a window table or a page of a list is made
  * @claim: claim; the job or table holds a reference of it
  */
 void neuron_claim_live_get(struct neuron_claim *claim);
 
 /**
- * neuron_claim_live_put() - a job or a window table of a claim is freed
+ * neuron_claim_live_put() - a job, a window table or a page of a list is freed
  * @claim: claim
  *
  * Wakes whoever waits on neuron_device.live_wait.

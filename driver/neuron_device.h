@@ -314,8 +314,8 @@ struct neuron_counters {
  * @job_ops: what cores and claims want of jobs (neuron_core.h)
  * @job_pool: job blocks (neuron_job.c)
  * @last_gang: number of the gang submitted last, for the device
- * @nr_live: number of jobs and window tables that exist
- * @live_wait: woken when a job, a transfer or a window table is freed, or a core dump is
+ * @nr_live: number of jobs, window tables and pages of lists that exist
+ * @live_wait: woken when a job, a transfer, a window table or a list is freed, or a core dump is
  *	published
  * @grant_wait: woken when grants of this device have become void
  * @dump_wq: publishes core dumps, one after another

@@ -172,6 +172,8 @@ static unsigned long neuron_hbm_bo_pages(struct neuron_bo *bo, pgoff_t page,
  */
 
 #define NEURON_HOST_MAX_ORDER	9
+/* Chunks that are given back before others get the lock. */
+#define NEURON_HOST_BATCH	32
 
 /**
  * struct neuron_host_chunk - contiguous pages of a buffer in host memory
@@ -340,19 +342,32 @@ unsigned long neuron_host_bo_pages(struct neuron_bo *bo, pgoff_t page,
 	return (1ul << (*at)->order) - page;
 }
 
-static void neuron_host_bo_release(struct neuron_bo *bo)
+/* Under host_lock: give chunks back, not too many at a time. Return: there are more. */
+static bool neuron_host_bo_release_some(struct neuron_host_bo *hbo)
 {
-	struct neuron_host_bo *hbo = to_host_bo(bo);
 	struct neuron_host_chunk *chunk, *next;
+	unsigned int nr = 0;
 
+	lockdep_assert_held(&hbo->ndev->host_lock);
 	hbo->nr_chunks = 0;
 	list_for_each_entry_safe(chunk, next, &hbo->chunks, link) {
+		if (nr++ == NEURON_HOST_BATCH)
+			return true;
 		dma_free_pages(&hbo->ndev->pdev->dev, PAGE_SIZE << chunk->order,
 			       chunk->page, chunk->dma, DMA_BIDIRECTIONAL);
 		list_del(&chunk->link);
 		kfree(chunk);
-		cond_resched();
 	}
+	return false;
+}
+
+/* Under host_lock: give back what keeps the device from going. Return: there is more. */
+static bool neuron_gem_host_release_some(struct neuron_bo *bo)
+{
+	if (bo->kind == NEURON_BO_HOST)
+		return neuron_host_bo_release_some(to_host_bo(bo));
+	neuron_user_bo_unmap(bo);
+	return false;
 }
 
 void neuron_gem_host_add(struct neuron_device *ndev, struct neuron_bo *bo)
@@ -362,20 +377,19 @@ void neuron_gem_host_add(struct neuron_device *ndev, struct neuron_bo *bo)
 	mutex_unlock(&ndev->host_lock);
 }
 
-static void neuron_gem_host_release(struct neuron_bo *bo)
-{
-	if (bo->kind == NEURON_BO_USER)
-		neuron_user_bo_release(bo);
-	else
-		neuron_host_bo_release(bo);
-}
-
+/* The removal of the device may give back the rest meanwhile. */
 void neuron_gem_host_remove(struct neuron_device *ndev, struct neuron_bo *bo)
 {
-	mutex_lock(&ndev->host_lock);
-	neuron_gem_host_release(bo);
-	list_del(&bo->host_link);
-	mutex_unlock(&ndev->host_lock);
+	bool more;
+
+	do {
+		mutex_lock(&ndev->host_lock);
+		more = neuron_gem_host_release_some(bo);
+		if (!more)
+			list_del(&bo->host_link);
+		mutex_unlock(&ndev->host_lock);
+		cond_resched();
+	} while (more);
 }
 
 void neuron_gem_host_release_all(struct neuron_device *ndev)
@@ -383,8 +397,12 @@ void neuron_gem_host_release_all(struct neuron_device *ndev)
 	struct neuron_bo *bo;
 
 	mutex_lock(&ndev->host_lock);
-	list_for_each_entry(bo, &ndev->host_bos, host_link)
-		neuron_gem_host_release(bo);
+	list_for_each_entry(bo, &ndev->host_bos, host_link) {
+		while (neuron_gem_host_release_some(bo))
+			cond_resched();
+		if (bo->kind == NEURON_BO_USER)
+			neuron_user_bo_unpin(bo);
+	}
 	mutex_unlock(&ndev->host_lock);
 }
 

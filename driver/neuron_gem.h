@@ -186,7 +186,8 @@ void neuron_gem_host_add(struct neuron_device *ndev, struct neuron_bo *bo);
  * @ndev: device
  * @bo: buffer that neuron_gem_host_add() was called for
  *
- * Takes neuron_device.host_lock.
+ * The pages of a buffer of the kind USER stay pinned. Takes neuron_device.host_lock, and lets others
+ * have it between any two parts of a large buffer.
  */
 void neuron_gem_host_remove(struct neuron_device *ndev, struct neuron_bo *bo);
 
@@ -199,12 +200,20 @@ void neuron_gem_host_remove(struct neuron_device *ndev, struct neuron_bo *bo);
 void neuron_gem_host_release_all(struct neuron_device *ndev);
 
 /**
- * neuron_user_bo_release() - unmap and unpin the pages of a buffer
- * @bo: buffer of the kind USER; it may have been released already
+ * neuron_user_bo_unmap() - the device reaches the pages of a buffer no more
+ * @bo: buffer of the kind USER; it may have been unmapped already
  *
  * Context: under neuron_device.host_lock.
  */
-void neuron_user_bo_release(struct neuron_bo *bo);
+void neuron_user_bo_unmap(struct neuron_bo *bo);
+
+/**
+ * neuron_user_bo_unpin() - give the pages of a buffer back to their process
+ * @bo: buffer of the kind USER, unmapped; it may have been unpinned already
+ *
+ * Context: under neuron_device.host_lock, or when the buffer is on no list any more.
+ */
+void neuron_user_bo_unpin(struct neuron_bo *bo);
 
 /**
  * neuron_bo_init() - the last step of making a buffer: GEM, and the counts of neuron_usage.c

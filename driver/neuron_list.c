@@ -51,6 +51,7 @@ static struct neuron_list_page *neuron_list_page_create(struct neuron_claim *cla
 		goto err_free;
 	refcount_set(&page->ref, 1);
 	page->claim = claim;
+	neuron_claim_live_get(claim);
 	return page;
 
 err_free:
@@ -68,6 +69,7 @@ static void neuron_list_page_free(struct neuron_list_page *page)
 			  page->dma);
 	kfree(page);
 	neuron_claim_uncharge(claim, neuron_list_page_bytes());
+	neuron_claim_live_put(claim);
 }
 
 /* A list may have thousands of pages: no recursion. */

@@ -634,8 +634,10 @@ static void neuron_submit_undo(struct neuron_submission *sub)
 }
 
 /*
- * The memory that the device reads is the device's: it is made and given back inside
- * drm_dev_enter(). What the windows show is known by then, and no such memory.
+ * The memory that the device reads is the device's: it is made inside drm_dev_enter(). What the
+ * windows show is known by then, and no such memory. What was not used is given back outside,
+ * because buffers may end with it; the removal waits for jobs, tables and lists
+ * (neuron_device.nr_live).
  */
 static int neuron_submit(struct neuron_submission *sub, u64 *id)
 {
@@ -647,8 +649,8 @@ static int neuron_submit(struct neuron_submission *sub, u64 *id)
 	if (!drm_dev_enter(sub->drm, &idx))
 		return -ENODEV;
 	ret = neuron_submit_make(sub, id);
-	neuron_submit_undo(sub);
 	drm_dev_exit(idx);
+	neuron_submit_undo(sub);
 	return ret;
 }
 

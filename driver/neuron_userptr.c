@@ -155,7 +155,7 @@ static int neuron_user_map(struct neuron_device *ndev,
 	return ret;
 }
 
-void neuron_user_bo_release(struct neuron_bo *bo)
+void neuron_user_bo_unmap(struct neuron_bo *bo)
 {
 	struct neuron_user_bo *ubo = to_user_bo(bo);
 
@@ -164,10 +164,20 @@ void neuron_user_bo_release(struct neuron_bo *bo)
 				  neuron_user_dir(ubo), NEURON_USER_DMA_ATTRS);
 	ubo->mapped = false;
 	sg_free_table(&ubo->sgt);
-	if (ubo->pinned)
-		unpin_user_pages_dirty_lock(ubo->pages, ubo->pinned,
+}
+
+void neuron_user_bo_unpin(struct neuron_bo *bo)
+{
+	struct neuron_user_bo *ubo = to_user_bo(bo);
+	unsigned long nr;
+
+	while (ubo->pinned) {
+		nr = min(ubo->pinned, NEURON_PIN_BATCH);
+		ubo->pinned -= nr;
+		unpin_user_pages_dirty_lock(ubo->pages + ubo->pinned, nr,
 					    neuron_user_is_writable(ubo));
-	ubo->pinned = 0;
+		cond_resched();
+	}
 	kvfree(ubo->pages);
 	ubo->pages = NULL;
 	neuron_user_uncharge(ubo);
@@ -179,6 +189,7 @@ static void neuron_user_bo_free(struct drm_gem_object *obj)
 
 	neuron_bo_fini(&ubo->bo);
 	neuron_gem_host_remove(to_neuron_device(obj->dev), &ubo->bo);
+	neuron_user_bo_unpin(&ubo->bo);
 	kvfree(ubo->bo.extents);
 	kfree(ubo);
 }

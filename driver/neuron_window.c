@@ -709,8 +709,9 @@ void neuron_windows_put(struct neuron_windows *windows)
 }
 
 /*
- * The memory that the device reads is the device's: it is made, and given back,
- * inside drm_dev_enter().
+ * The memory that the device reads is the device's: it is made inside drm_dev_enter(). What it
+ * replaces is given back outside, because buffers may end with it; the removal waits for tables
+ * and lists (neuron_device.nr_live).
  */
 static int neuron_windows_enter(struct neuron_windows *windows,
 				struct neuron_claim_core *cc)
@@ -722,7 +723,6 @@ static int neuron_windows_enter(struct neuron_windows *windows,
 	mutex_lock(&cc->lock);
 	ret = cc->dead ? -ENOENT : neuron_windows_apply(windows, cc, false);
 	mutex_unlock(&cc->lock);
-	neuron_windows_put(windows);
 	drm_dev_exit(idx);
 	return ret;
 }
