@@ -350,6 +350,7 @@ struct neuron_counters {
  * @pm_refs: what keeps the device awake (neuron_pm_get())
  * @peer_lock: protects @peer_bos
  * @peer_bos: buffers of this chip that other chips have imported (neuron_prime.c)
+ * @nr_gone: imported buffers whose chip has left
  * @host_lock: protects @host_bos and the memory of its buffers
  * @host_bos: buffers in host memory, imported ones too (neuron_gem.c)
  * @usage: memory by category (neuron_usage.c)
@@ -415,6 +416,7 @@ struct neuron_device {
 	atomic_t pm_refs;
 	struct mutex peer_lock;		/* peer_bos */
 	struct list_head peer_bos;
+	atomic_t nr_gone;
 	struct mutex host_lock;		/* host_bos */
 	struct list_head host_bos;
 	struct neuron_usage *usage;

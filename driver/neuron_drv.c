@@ -297,7 +297,7 @@ static void neuron_remove(struct pci_dev *pdev)
 	struct neuron_device *ndev = pci_get_drvdata(pdev);
 
 	neuron_unplug(ndev);
-	neuron_peers_each(ndev, neuron_peer_stop);
+	neuron_peers_leave(ndev, neuron_peer_stop);
 	neuron_fini(ndev);
 	neuron_pm_fini(ndev);
 }

@@ -303,12 +303,13 @@ struct dma_buf *neuron_gem_prime_export(struct drm_gem_object *obj, int flags);
 bool neuron_bo_is_gone(const struct neuron_bo *bo);
 
 /**
- * neuron_peers_each() - call a function for each chip that has imported buffers of a chip
- * @ndev: chip that holds the buffers; after drm_dev_unplug() nobody imports another one
- * @call: is called once or more for each importer, under neuron_device.peer_lock of @ndev
+ * neuron_peers_leave() - a chip leaves: tell the chips that have imported its buffers
+ * @ndev: chip that holds the buffers; after drm_dev_unplug(), so nobody imports another one
+ * @call: is called for each importer, which knows by then that buffers of it are gone
+ *	(neuron_device.nr_gone); no lock is held
  */
-void neuron_peers_each(struct neuron_device *ndev,
-		       void (*call)(struct neuron_device *peer));
+void neuron_peers_leave(struct neuron_device *ndev,
+			void (*call)(struct neuron_device *peer));
 
 /**
  * neuron_bo_is_lost() - have the contents of a buffer ended with a reset of its chip?

@@ -19,11 +19,14 @@
  * @bo: buffer
  * @dma_buf: keeps the memory
  * @link: neuron_device.peer_bos of the chip that holds it
+ * @gone: that chip has left, and the importer counts it in neuron_device.nr_gone; under
+ *	neuron_device.peer_lock of that chip
  */
 struct neuron_peer_bo {
 	struct neuron_bo bo;
 	struct dma_buf *dma_buf;
 	struct list_head link;
+	bool gone;
 };
 
 static struct neuron_device *neuron_peer_device(struct neuron_peer_bo *pbo)
@@ -84,14 +87,18 @@ static void neuron_peer_bo_free(struct drm_gem_object *obj)
 	struct neuron_bo *bo = to_neuron_bo(obj);
 	struct neuron_peer_bo *pbo =
 		container_of(bo, struct neuron_peer_bo, bo);
+	struct neuron_device *ndev = to_neuron_device(obj->dev);
+	struct neuron_device *holder = neuron_peer_device(pbo);
 
 	drm_gem_object_release(obj);
-	mutex_lock(&neuron_peer_device(pbo)->peer_lock);
+	mutex_lock(&holder->peer_lock);
 	list_del(&pbo->link);
-	mutex_unlock(&neuron_peer_device(pbo)->peer_lock);
-	dma_buf_put(pbo->dma_buf);
+	mutex_unlock(&holder->peer_lock);
+	if (pbo->gone)
+		atomic_dec(&ndev->nr_gone);
 	kvfree(bo->extents);
 	kvfree(bo->starts);
+	dma_buf_put(pbo->dma_buf);
 	kfree(pbo);
 }
 
@@ -147,6 +154,19 @@ static int neuron_peer_route(struct neuron_bo *bo, const struct neuron_bo *from,
 	return 0;
 }
 
+/* Return: false if @peer has left, and neuron_peers_leave() may not see the buffer. */
+static bool neuron_peer_bo_add(struct neuron_peer_bo *pbo, struct neuron_device *peer)
+{
+	bool there;
+
+	mutex_lock(&peer->peer_lock);
+	there = !drm_dev_is_unplugged(&peer->drm);
+	if (there)
+		list_add_tail(&pbo->link, &peer->peer_bos);
+	mutex_unlock(&peer->peer_lock);
+	return there;
+}
+
 static struct drm_gem_object *neuron_peer_bo_create(struct neuron_device *ndev,
 						    struct dma_buf *dma_buf)
 {
@@ -165,36 +185,53 @@ static struct drm_gem_object *neuron_peer_bo_create(struct neuron_device *ndev,
 		return ERR_PTR(ret);
 	}
 
-	get_dma_buf(dma_buf);
 	pbo->dma_buf = dma_buf;
 	pbo->bo.kind = NEURON_BO_PEER;
 	pbo->bo.stack = to_neuron_bo(obj)->stack;
 	pbo->bo.category = to_neuron_bo(obj)->category;
 	pbo->bo.base.funcs = &neuron_peer_bo_funcs;
 	drm_gem_private_object_init(&ndev->drm, &pbo->bo.base, obj->size);
-	mutex_lock(&peer->peer_lock);
-	list_add_tail(&pbo->link, &peer->peer_bos);
-	mutex_unlock(&peer->peer_lock);
-	return &pbo->bo.base;
+	if (neuron_peer_bo_add(pbo, peer)) {
+		get_dma_buf(dma_buf);
+		return &pbo->bo.base;
+	}
+	drm_gem_object_release(&pbo->bo.base);
+	kvfree(pbo->bo.extents);
+	kfree(pbo);
+	return ERR_PTR(-ENODEV);
 }
 
-void neuron_peers_each(struct neuron_device *ndev,
-		       void (*call)(struct neuron_device *peer))
+/* The importer of a buffer that is not known to be gone, with a reference; or NULL. */
+static struct neuron_device *neuron_peers_next(struct neuron_device *ndev)
 {
-	struct neuron_device *told = NULL;
+	struct neuron_device *peer = NULL;
 	struct neuron_peer_bo *pbo;
 
 	mutex_lock(&ndev->peer_lock);
 	list_for_each_entry(pbo, &ndev->peer_bos, link) {
-		struct neuron_device *peer = to_neuron_device(pbo->bo.base.dev);
+		struct neuron_device *importer = to_neuron_device(pbo->bo.base.dev);
 
-		/* Imports of one chip often come in a row. */
-		if (peer == told)
+		if (pbo->gone || (peer && peer != importer))
 			continue;
-		told = peer;
-		call(peer);
+		pbo->gone = true;
+		atomic_inc(&importer->nr_gone);
+		if (!peer)
+			drm_dev_get(&importer->drm);
+		peer = importer;
 	}
 	mutex_unlock(&ndev->peer_lock);
+	return peer;
+}
+
+void neuron_peers_leave(struct neuron_device *ndev,
+			void (*call)(struct neuron_device *peer))
+{
+	struct neuron_device *peer;
+
+	while ((peer = neuron_peers_next(ndev))) {
+		call(peer);
+		drm_dev_put(&peer->drm);
+	}
 }
 
 struct drm_gem_object *neuron_gem_prime_import(struct drm_device *drm,
@@ -216,8 +253,6 @@ struct drm_gem_object *neuron_gem_prime_import(struct drm_device *drm,
 	}
 
 	peer = to_neuron_device(obj->dev);
-	if (drm_dev_is_unplugged(&peer->drm))
-		return ERR_PTR(-ENODEV);
 	if (to_neuron_bo(obj)->kind != NEURON_BO_HBM ||
 	    !neuron_same_fabric(peer, ndev)) {
 		drm_dbg(drm, "the fabric does not reach the buffer\n");

@@ -393,7 +393,7 @@ bool neuron_table_is_stray(const struct neuron_table *table)
 	const struct neuron_binding *binding;
 	u32 i;
 
-	if (!table->nr_peers)
+	if (!table->nr_peers || !atomic_read(&table->claim->ndev->nr_gone))
 		return false;
 	for (i = 0; i < table->nr; i++) {
 		binding = neuron_table_binding(table, i);
