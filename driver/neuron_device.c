@@ -173,6 +173,7 @@ static int neuron_device_init_software(struct neuron_device *ndev)
 
 	INIT_LIST_HEAD(&ndev->accounts);
 	INIT_LIST_HEAD(&ndev->peer_bos);
+	INIT_LIST_HEAD(&ndev->kept_bos);
 	INIT_LIST_HEAD(&ndev->host_bos);
 	return 0;
 }

@@ -118,6 +118,7 @@ struct neuron_usage;
 #define NEURON_DISCARD_TIMEOUT_MS	30000
 #define NEURON_DISCARD_POLL_MS		100
 #define NEURON_SCRUB_RETRY_MS		60000
+#define NEURON_KEPT_RETRY_MS		1000
 #define NEURON_JOB_TIMEOUT_MS		30000
 #define NEURON_JOB_TIMEOUT_MAX_MS	(10 * 60 * 1000)	/* more is cut to this */
 #define NEURON_JOB_TIMEOUT_CAP		16	/* times the job's timeout */
@@ -348,8 +349,10 @@ struct neuron_counters {
  * @reset_work: device reset as the last resort (neuron_reset.c)
  * @reset_wanted: the reason for it is not gone; without it @reset_work does nothing
  * @pm_refs: what keeps the device awake (neuron_pm_get())
- * @peer_lock: protects @peer_bos
+ * @peer_lock: protects @peer_bos and @kept_bos
  * @peer_bos: buffers of this chip that other chips have imported (neuron_prime.c)
+ * @kept_bos: buffers of other chips that are freed when no unit of this chip can write there
+ * @kept_work: frees @kept_bos
  * @nr_gone: imported buffers whose chip has left
  * @host_lock: protects @host_bos and the memory of its buffers
  * @host_bos: buffers in host memory, imported ones too (neuron_gem.c)
@@ -414,8 +417,10 @@ struct neuron_device {
 	struct delayed_work reset_work;
 	bool reset_wanted;
 	atomic_t pm_refs;
-	struct mutex peer_lock;		/* peer_bos */
+	struct mutex peer_lock;		/* peer_bos, kept_bos */
 	struct list_head peer_bos;
+	struct list_head kept_bos;
+	struct delayed_work kept_work;
 	atomic_t nr_gone;
 	struct mutex host_lock;		/* host_bos */
 	struct list_head host_bos;

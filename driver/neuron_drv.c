@@ -158,6 +158,7 @@ static int neuron_init(struct neuron_device *ndev)
 	ret = neuron_device_init(ndev);
 	if (ret)
 		return ret;
+	neuron_peers_init(ndev);
 	ret = neuron_usage_init(ndev);
 	if (ret)
 		return ret;
@@ -224,6 +225,7 @@ static void neuron_fini(struct neuron_device *ndev)
 	neuron_claims_fini(ndev);
 	neuron_copy_unmap_all(ndev);
 	neuron_gem_host_release_all(ndev);
+	neuron_peers_fini(ndev);
 }
 
 static int neuron_probe(struct pci_dev *pdev, const struct pci_device_id *id)
@@ -276,6 +278,7 @@ static void neuron_unplug(struct neuron_device *ndev)
 	drm_dev_unplug(&ndev->drm);
 	neuron_reset_fini(ndev);
 	neuron_hw_stop(ndev);
+	neuron_hw_stop_for_good(ndev);
 }
 
 /*

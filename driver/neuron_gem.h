@@ -38,6 +38,9 @@ struct neuron_device;
  * is full. What the chip fails to scrub is *lost*: nobody gets it until a later attempt, or a
  * reset of the device, succeeds.
  *
+ * Memory of another chip is also kept from its next owner while a unit of the importer has not
+ * stopped when it was asked: neuron_device.kept_bos.
+ *
  * A buffer may outlive the device: a handle, a mapping or an exported file keeps it. Its host
  * memory does not. All of it is on neuron_device.host_bos, and neuron_gem_host_release_all() gives
  * it back when the device is unplugged. Its HBM is lost in a reset: neuron_bo.epoch tells
@@ -45,7 +48,8 @@ struct neuron_device;
  *
  * ============================== ==============================================================
  * neuron_device.host_lock        list of the buffers in host memory, and their memory
- * neuron_device.peer_lock        list of this chip's buffers that other chips have imported
+ * neuron_device.peer_lock        lists of this chip's buffers that other chips have imported, and
+ *                                of those chips' memory that this one may still write to
  * neuron_hbm.lock                buddy allocator of a stack
  * neuron_hbm.dirty_lock          what is to be scrubbed, and what is lost; a spinlock, because a
  *                                buffer may be freed in any context
@@ -310,6 +314,20 @@ bool neuron_bo_is_gone(const struct neuron_bo *bo);
  */
 void neuron_peers_leave(struct neuron_device *ndev,
 			void (*call)(struct neuron_device *peer));
+
+/**
+ * neuron_peers_init() - prepare for buffers of other chips
+ * @ndev: device
+ */
+void neuron_peers_init(struct neuron_device *ndev);
+
+/**
+ * neuron_peers_fini() - give back what is kept of other chips' memory
+ * @ndev: device, unplugged and stopped
+ *
+ * If it could not be stopped, that memory stays allocated for ever, and the module stays loaded.
+ */
+void neuron_peers_fini(struct neuron_device *ndev);
 
 /**
  * neuron_bo_is_lost() - have the contents of a buffer ended with a reset of its chip?

@@ -6,7 +6,9 @@
  * refused: HBM is no memory that a foreign device could be pointed at.
  */
 #include <linux/dma-buf.h>
+#include <linux/pci.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_prime.h>
 #include <drm/drm_print.h>
@@ -18,7 +20,8 @@
  * struct neuron_peer_bo - another chip's buffer
  * @bo: buffer
  * @dma_buf: keeps the memory
- * @link: neuron_device.peer_bos of the chip that holds it
+ * @link: neuron_device.peer_bos of the chip that holds it; later neuron_device.kept_bos of
+ *	the importer
  * @gone: that chip has left, and the importer counts it in neuron_device.nr_gone; under
  *	neuron_device.peer_lock of that chip
  */
@@ -82,6 +85,77 @@ struct dma_buf *neuron_gem_prime_export(struct drm_gem_object *obj, int flags)
 	return drm_gem_dmabuf_export(drm, &info);
 }
 
+/*
+ * A unit of the importer that did not stop when it was asked may still write to the buffer:
+ * bus mastering does not keep it from memory on the fabric. A device that was pulled out
+ * reaches nothing.
+ */
+static bool neuron_peer_is_reached(struct neuron_device *ndev)
+{
+	return READ_ONCE(ndev->bus_cuts) && pci_device_is_present(ndev->pdev);
+}
+
+static void neuron_peer_bo_release(struct neuron_peer_bo *pbo)
+{
+	dma_buf_put(pbo->dma_buf);
+	kfree(pbo);
+}
+
+/* Nobody has the buffer any more. Its memory is kept for as long as @ndev may write there. */
+static void neuron_peer_bo_retire(struct neuron_device *ndev, struct neuron_peer_bo *pbo)
+{
+	bool kept;
+
+	mutex_lock(&ndev->peer_lock);
+	kept = neuron_peer_is_reached(ndev);
+	if (kept) {
+		list_add_tail(&pbo->link, &ndev->kept_bos);
+		queue_delayed_work(system_unbound_wq, &ndev->kept_work,
+				   msecs_to_jiffies(NEURON_KEPT_RETRY_MS));
+	}
+	mutex_unlock(&ndev->peer_lock);
+	if (!kept)
+		neuron_peer_bo_release(pbo);
+}
+
+static void neuron_peers_free_kept(struct neuron_device *ndev)
+{
+	struct neuron_peer_bo *pbo, *next;
+	LIST_HEAD(kept);
+
+	mutex_lock(&ndev->peer_lock);
+	list_splice_init(&ndev->kept_bos, &kept);
+	mutex_unlock(&ndev->peer_lock);
+	list_for_each_entry_safe(pbo, next, &kept, link) {
+		neuron_peer_bo_release(pbo);
+		cond_resched();
+	}
+}
+
+static void neuron_peers_kept_work(struct work_struct *work)
+{
+	struct neuron_device *ndev = container_of(to_delayed_work(work),
+						  struct neuron_device, kept_work);
+
+	if (neuron_peer_is_reached(ndev))
+		queue_delayed_work(system_unbound_wq, &ndev->kept_work,
+				   msecs_to_jiffies(NEURON_KEPT_RETRY_MS));
+	else
+		neuron_peers_free_kept(ndev);
+}
+
+void neuron_peers_init(struct neuron_device *ndev)
+{
+	INIT_DELAYED_WORK(&ndev->kept_work, neuron_peers_kept_work);
+}
+
+void neuron_peers_fini(struct neuron_device *ndev)
+{
+	disable_delayed_work_sync(&ndev->kept_work);
+	if (!neuron_peer_is_reached(ndev))
+		neuron_peers_free_kept(ndev);
+}
+
 static void neuron_peer_bo_free(struct drm_gem_object *obj)
 {
 	struct neuron_bo *bo = to_neuron_bo(obj);
@@ -98,8 +172,7 @@ static void neuron_peer_bo_free(struct drm_gem_object *obj)
 		atomic_dec(&ndev->nr_gone);
 	kvfree(bo->extents);
 	kvfree(bo->starts);
-	dma_buf_put(pbo->dma_buf);
-	kfree(pbo);
+	neuron_peer_bo_retire(ndev, pbo);
 }
 
 bool neuron_bo_is_gone(const struct neuron_bo *bo)

@@ -127,6 +127,25 @@ void neuron_hw_stop(struct neuron_device *ndev)
 	pci_clear_master(ndev->pdev);
 }
 
+void neuron_hw_stop_for_good(struct neuron_device *ndev)
+{
+	int ret;
+
+	if (!READ_ONCE(ndev->bus_cuts) || !pci_device_is_present(ndev->pdev))
+		return;
+	/* The handlers of the driver see that it leaves, and do nothing. */
+	ret = pci_reset_function_locked(ndev->pdev);
+	if (ret) {
+		dev_err(ndev->drm.dev,
+			"cannot be stopped: %d; what it may write to on other chips stays allocated\n",
+			ret);
+		return;
+	}
+	mutex_lock(&ndev->bus_lock);
+	WRITE_ONCE(ndev->bus_cuts, 0);
+	mutex_unlock(&ndev->bus_lock);
+}
+
 /*
  * Under hw_lock, in the state DOWN. The hardware may be beyond reach, or busy. Jobs in flight
  * end after it, so all but the mappings is on the way to the end of fences: the mappings

@@ -44,6 +44,17 @@ int neuron_hw_start(struct neuron_device *ndev);
 void neuron_hw_stop(struct neuron_device *ndev);
 
 /**
+ * neuron_hw_stop_for_good() - reset a device that has a unit which did not stop
+ * @ndev: device that the driver leaves, after neuron_hw_stop()
+ *
+ * Nothing of it may go on writing to the memory of other chips. A device without such a unit is
+ * left alone.
+ *
+ * Context: under the lock of the PCI device.
+ */
+void neuron_hw_stop_for_good(struct neuron_device *ndev);
+
+/**
  * neuron_hw_leave() - the driver leaves the device, and whoever waits for it is told
  * @ndev: device, before drm_dev_unplug()
  *

@@ -147,6 +147,61 @@ def test_dead_copy_queue(rig):
     rig.all_is_lost()
 
 
+def held(rig):
+    """Bytes of HBM of the other chip that somebody holds."""
+    answer = rig.ask("held", 100)
+    assert answer["ret"] == 0, f"held: {answer}"
+    return answer["bytes"]
+
+
+def leave_a_stuck_core(rig, chip):
+    """A core with a window onto the other chip does not stop; and a reset does not help yet."""
+    before = held(rig)
+    assert rig.ask("hold 0")["ret"] == 0, "hold"
+    assert held(rig) > before, "the window holds nothing"
+    rig.vm.fault(f"reg-stuck,offset={chip.ctl('MAGIC'):#x},value=0;reset-fail,core=0,count=1")
+    assert rig.ask("close 0", 100)["ret"] == 0, "close"
+    rig.told("NEURON_EVENT=device-failed")
+    assert held(rig) > before, "the core may write to memory that has a new owner"
+    return before
+
+
+def is_given_back(rig, before):
+    end = time.monotonic() + 60
+    while held(rig) > before:
+        assert time.monotonic() < end, "memory of the other chip stays allocated"
+        time.sleep(0.5)
+
+
+@pytest.mark.slow
+@judged("device cut off from memory")
+def test_memory_of_a_peer(rig):
+    """It has no new owner before the core that may write there has stopped."""
+    chip = Chip(rig)
+    before = leave_a_stuck_core(rig, chip)
+    rig.vm.fault("clear")
+    assert rig.reset_device(chip.address) == 0, "the reset says that it failed"
+    rig.told("NEURON_EVENT=device-reset")
+    is_given_back(rig, before)
+    rig.open_core(0)
+    rig.close_core(1)
+    rig.open_core(1)
+
+
+@pytest.mark.slow
+@judged("device cut off from memory")
+def test_memory_of_a_peer_is_left(rig):
+    """The driver leaves such a device, and stops it for good first."""
+    chip = Chip(rig)
+    before = leave_a_stuck_core(rig, chip)
+    rig.unbind(chip.address)
+    is_given_back(rig, before)
+    rig.vm.fault("clear")
+    rig.end()
+    rig.bind_honest(chip.address)
+    rig.start_with_cores()
+
+
 @pytest.mark.slow
 @judged("lost memory is back")
 def test_lost_memory(rig):

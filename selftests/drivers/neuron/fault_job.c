@@ -12,6 +12,8 @@
  *	slow CORE LIMIT-MS	a job that is not over when the doorbell returns, so the
  *				driver waits for its interrupt
  *	peer CORE		copy 64 KiB to HBM of device 1 and back by DMA
+ *	hold CORE		a window onto HBM of device 1, until the core is closed
+ *	held			bytes of HBM of device 1 that somebody holds: bytes=
  *	spin CORE		start a job that never ends
  *	copy			64 KiB to HBM and back by the kernel's copy queue
  *	transfer [WORD...]	64 pieces of 4 KiB from HBM to the host by a transfer, and
@@ -75,6 +77,7 @@ struct fault_job {
 	uint8_t *closed;	/* where the second one of "transfer close" goes */
 	int uevents;
 	int events;		/* all types */
+	int peer;		/* device of "held", or -1 */
 };
 
 static void answer_open(struct fault_job *f, unsigned int core)
@@ -209,6 +212,28 @@ static void answer_peer(struct fault_job *f, unsigned int core)
 	}
 	print_job(ret, &result,
 		  neuron_differs(rig->data + TO, COPY, f->seed) == COPY, begin);
+}
+
+/*
+ * Buffers that were freed are scrubbed first. The file stays open: without device 0, device 1 is
+ * not the second one.
+ */
+static void answer_held(struct fault_job *f)
+{
+	unsigned long long used, sum = 0;
+	int ret = -ENOENT;
+	FILE *hbm = NULL;
+
+	if (f->peer < 0)
+		f->peer = neuron_open(PEER);
+	if (f->peer >= 0)
+		hbm = neuron_debugfs(f->peer, "hbm");
+	if (hbm && fscanf(hbm, "%*[^\n]\n") != EOF)
+		for (; fscanf(hbm, "%*u %*u %*u %llu %*u %*u\n", &used) == 1; ret = 0)
+			sum += used;
+	if (hbm)
+		fclose(hbm);
+	printf("@ret=%d bytes=%llu\n", -ret, sum);
 }
 
 static void answer_spin(struct fault_job *f, unsigned int core)
@@ -600,6 +625,11 @@ static void answer(struct fault_job *f, char *line)
 	} else if (sscanf(line, "peer %u", &core) == 1 && core < CORES &&
 		   f->open[core]) {
 		answer_peer(f, core);
+	} else if (sscanf(line, "hold %u", &core) == 1 && core < CORES &&
+		   f->open[core]) {
+		printf("@ret=%d\n", -peer_window(&f->rig[core]));
+	} else if (!strcmp(line, "held\n")) {
+		answer_held(f);
 	} else if (sscanf(line, "spin %u", &core) == 1 && core < CORES &&
 		   f->open[core]) {
 		answer_spin(f, core);
@@ -655,7 +685,7 @@ static void answer_or_lose(struct fault_job *f, char *line)
 
 int main(int argc, char **argv)
 {
-	static struct fault_job f;
+	static struct fault_job f = { .peer = -1 };
 	char line[256];
 
 	if (argc != 2) {
