@@ -276,7 +276,7 @@ int neuron_hw_wait(struct neuron_device *ndev)
 void neuron_want_reset(struct neuron_device *ndev, unsigned int ms)
 {
 	WRITE_ONCE(ndev->reset_wanted, true);
-	mod_delayed_work(system_freezable_wq, &ndev->reset_work,
+	mod_delayed_work(ndev->reset_wq, &ndev->reset_work,
 			 msecs_to_jiffies(ms));
 }
 

@@ -346,6 +346,7 @@ struct neuron_counters {
  * @epoch_lock: held for writing while @hw_state and @epoch change; held for reading while
  *	HBM is mapped, or registers are read, on behalf of a process, and by who needs both
  *	to belong together
+ * @reset_wq: of @reset_work: memory may be waiting for the fences that a reset signals
  * @reset_work: device reset as the last resort (neuron_reset.c)
  * @reset_wanted: the reason for it is not gone; without it @reset_work does nothing
  * @pm_refs: what keeps the device awake (neuron_pm_get())
@@ -414,6 +415,7 @@ struct neuron_device {
 	bool counters_anew;
 	u32 epoch;
 	struct rw_semaphore epoch_lock;	/* hw_state, epoch */
+	struct workqueue_struct *reset_wq;
 	struct delayed_work reset_work;
 	bool reset_wanted;
 	atomic_t pm_refs;

@@ -212,7 +212,7 @@ static void neuron_reset_tell(struct neuron_device *ndev, int error)
  */
 static void neuron_reset_retry(struct neuron_device *ndev, unsigned int ms)
 {
-	mod_delayed_work(system_freezable_wq, &ndev->reset_work,
+	mod_delayed_work(ndev->reset_wq, &ndev->reset_work,
 			 msecs_to_jiffies(ms));
 }
 
@@ -282,11 +282,25 @@ static void neuron_reset_work(struct work_struct *work)
 	pm_runtime_put_autosuspend(dev);
 }
 
+static void neuron_reset_destroy_wq(struct drm_device *drm, void *data)
+{
+	destroy_workqueue(data);
+}
+
 int neuron_reset_init(struct neuron_device *ndev)
 {
+	int ret;
+
 	init_waitqueue_head(&ndev->hw_wait);
 	init_rwsem(&ndev->epoch_lock);
 	INIT_DELAYED_WORK(&ndev->reset_work, neuron_reset_work);
+	ndev->reset_wq = alloc_ordered_workqueue("neuron-reset", WQ_FREEZABLE | WQ_MEM_RECLAIM);
+	if (!ndev->reset_wq)
+		return -ENOMEM;
+	ret = drmm_add_action_or_reset(&ndev->drm, neuron_reset_destroy_wq,
+				       ndev->reset_wq);
+	if (ret)
+		return ret;
 	return drmm_mutex_init(&ndev->drm, &ndev->hw_lock);
 }
 

@@ -12,6 +12,7 @@ static void neuron_kunit_reset_too_late(struct kunit *test)
 	ndev = kunit_kzalloc(test, sizeof(*ndev), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, ndev);
 	ndev->hw_state = NEURON_HW_UP;
+	ndev->reset_wq = system_freezable_wq;
 	INIT_DELAYED_WORK(&ndev->reset_work, neuron_reset_work);
 
 	neuron_reset_retry(ndev, NEURON_RECOVERY_TIMEOUT_MS);
@@ -32,6 +33,7 @@ static void neuron_kunit_reset_not_wanted(struct kunit *test)
 	ndev = kunit_kzalloc(test, sizeof(*ndev), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, ndev);
 	ndev->hw_state = NEURON_HW_UP;
+	ndev->reset_wq = system_freezable_wq;
 	INIT_DELAYED_WORK(&ndev->reset_work, neuron_reset_work);
 
 	neuron_want_reset(ndev, NEURON_RECOVERY_TIMEOUT_MS);
