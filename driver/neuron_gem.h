@@ -190,8 +190,8 @@ void neuron_gem_host_add(struct neuron_device *ndev, struct neuron_bo *bo);
  * @ndev: device
  * @bo: buffer that neuron_gem_host_add() was called for
  *
- * The pages of a buffer of the kind USER stay pinned. Takes neuron_device.host_lock, and lets others
- * have it between any two parts of a large buffer.
+ * The pages of a buffer of the kind USER stay pinned. Takes neuron_device.host_lock, and lets
+ * others have it between any two parts of a large buffer.
  */
 void neuron_gem_host_remove(struct neuron_device *ndev, struct neuron_bo *bo);
 

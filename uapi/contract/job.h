@@ -247,8 +247,9 @@ static inline void neuron_hw_job_queue_rings(struct neuron_hw_job_queue *entry,
 }
 
 /*
- * Queue @queue of DMA engine @engine of a core whose first engine is @first; neuron_hw_job_check_queue()
- * judges the queue. Return: NULL, or what is wrong: then @entry is not written.
+ * Queue @queue of DMA engine @engine of a core whose first engine is @first. Afterwards
+ * neuron_hw_job_check_queue() judges the entry.
+ * Return: NULL, or what is wrong: then @entry is not written.
  */
 static inline const char *neuron_hw_job_queue_place(struct neuron_hw_job_queue *entry,
 						    __u32 first, __u16 engine, __u16 queue)

@@ -583,7 +583,8 @@ struct drm_neuron_copy {
  * @align: in, with @count: the number of the first core is a multiple of it, 2 for
  *	pairs of cores that work as one; 0 counts as 1
  *
- * The cores are scrubbed: SBUF, PSUM, semaphores, registers are zero.
+ * The masks have room for 64 cores; those of a larger device would be in words at the end of the
+ * struct. The cores are scrubbed: SBUF, PSUM, semaphores, registers are zero.
  * Errors: EINVAL, EBUSY when a core is claimed.
  */
 struct drm_neuron_claim {
