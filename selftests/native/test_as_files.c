@@ -110,6 +110,58 @@ static void programs_for_pairs_come_back(void **state)
 	unsetenv("NEURON_LOGICAL_NC_CONFIG");
 }
 
+static void builder_comes_back(struct nb_program *nb, const char *name)
+{
+	void *neff = NULL;
+	size_t size;
+
+	if (nb_pack(nb, &neff, &size))
+		fail_msg("%s: %s", name, nb_error(nb));
+	comes_back(name, neff, size);
+	nb_free(nb);
+	free(neff);
+}
+
+/*
+ * Instructions that the builder makes by itself have lines, too: behind the nops of a transfer, in
+ * loops, and at the end.
+ */
+static void made_instructions_come_back(void **state)
+{
+	const struct neuron_ap tile = nb_tile(0, 128, 0, NEURON_DTYPE_FP32, 4);
+	const uint32_t shape[] = { 128, 4 };
+	struct nb_program *nb = nb_new("made");
+	int queue, y;
+
+	(void)state;
+	nb_auto(nb);
+	queue = nb_queue(nb, "q", "out", NEURON_ENGINE_GPSIMD, 4);
+	y = nb_output(nb, "y", NEURON_DTYPE_FP32, 2, shape);
+	nb_source(nb, "made.c", 3);
+	nb_memset(nb, NEURON_ENGINE_GPSIMD, tile, 0);
+	nb_source(nb, "made.c", 4);
+	nb_dma(nb, queue, nb_rows(y, 0, 16, 128, 16), nb_sbuf_tile(nb, 0, 128, 0, 16), -1);
+	nb_source(nb, "made.c", 5);
+	nb_begin_loop(nb, 1, 3);
+	nb_source(nb, "made.c", 6);
+	nb_memset(nb, NEURON_ENGINE_VECTOR, tile, 0);
+	nb_memset(nb, NEURON_ENGINE_GPSIMD, tile, 0);
+	nb_source(nb, "made.c", 7);
+	nb_end_loop(nb);
+	builder_comes_back(nb, "made");
+}
+
+static void nothing_comes_back(void **state)
+{
+	struct nb_program *nb = nb_new("nothing");
+
+	(void)state;
+	builder_comes_back(nb, "nothing");
+	nb = nb_new("nothing on both cores");
+	nb_second(nb);
+	builder_comes_back(nb, "nothing on both cores");
+}
+
 /* A part is a part of the whole, and comments change nothing. */
 static void parts_and_comments(void **state)
 {
@@ -202,6 +254,8 @@ int main(void)
 		cmocka_unit_test(files_come_back),
 		cmocka_unit_test(programs_come_back),
 		cmocka_unit_test(programs_for_pairs_come_back),
+		cmocka_unit_test(made_instructions_come_back),
+		cmocka_unit_test(nothing_comes_back),
 		cmocka_unit_test(parts_and_comments),
 		cmocka_unit_test(command_lines),
 	};

@@ -399,16 +399,26 @@ static bool nb_is_carried(const struct nb_edit *edit, const struct nb_edit *end,
 	       (edit->kind == NB_EDIT_WAIT || edit->kind == NB_EDIT_TAKE);
 }
 
+/* The line of what is made behind all old instructions: the table of lines goes on with the last. */
+static uint32_t nb_last_line(const struct nb_stream *old)
+{
+	const struct nb_line *last = old->nr_lines ? &old->line[old->nr_lines - 1] : NULL;
+
+	return last && last->file >= 0 ? htole32(last->line) : 0;
+}
+
 /* Edits before @pc but for one that the instruction carries. */
 static int nb_weave_edits(struct nb_weaver *weaver, struct nb_gates *gates, uint32_t pc)
 {
 	const struct neuron_inst *inst = NULL;
 
-	weaver->debug = 0;
-	if (pc < weaver->old->count) {
+	if (pc < weaver->old->count)
 		inst = &weaver->left[pc];
+	/* The nops of a transfer have no line; what is made behind them has that of the transfer. */
+	if (!inst)
+		weaver->debug = nb_last_line(weaver->old);
+	else if (!weaver->nops)
 		weaver->debug = inst->debug;
-	}
 	for (; weaver->edit < weaver->end && weaver->edit->pc == pc; weaver->edit++) {
 		if (nb_is_carried(weaver->edit, weaver->end, inst))
 			return 0;

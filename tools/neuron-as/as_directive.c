@@ -433,6 +433,12 @@ static bool do_core(struct as_unit *unit)
 	return as_second_core(unit);
 }
 
+static bool do_empty(struct as_unit *unit)
+{
+	unit->empty = true;
+	return true;
+}
+
 static bool do_program(struct as_unit *unit)
 {
 	(void)unit;
@@ -469,6 +475,7 @@ static const struct {
 	{ "notify_bytes", do_notify_bytes, false },
 	{ "core", do_core, false },
 	{ "engine", do_engine, false },
+	{ "empty", do_empty, false },
 	{ "dma", as_dma, false },
 	{ "inst", as_inst_words, false },
 	{ "set", do_set, true },

@@ -304,7 +304,7 @@ static void check_streams(struct as_unit *unit)
 				   "the %s stream can run past its end: it does not end in halt",
 				   trn_isa_engine_name(e));
 	}
-	if (!streams && !unit->errors)
+	if (!streams && !unit->errors && !unit->empty)
 		as_error_at(unit, unit->line, 1, "the program has no instructions");
 }
 
@@ -338,6 +338,7 @@ bool as_second_core(struct as_unit *unit)
 	forget_fixups(unit);
 	as_forget_names(unit);
 	unit->engine = -1;
+	unit->empty = false;
 	unit->nr_sems = 0;
 	memset(unit->sem_used, 0, sizeof(unit->sem_used));
 	unit->nb = nb_second(unit->program);

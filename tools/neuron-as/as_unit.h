@@ -192,6 +192,7 @@ struct as_data {
  * @isa: opcodes by a hash of their names; 0: free
  * @tokens, @nr_tokens, @token_room, @next: the line's words; the last is AS_END
  * @engine: stream that instructions go to; -1: none yet
+ * @empty: that no stream has an instruction is no mistake
  * @symbols, @names: tsearch() trees of struct as_entry: symbols and macros, and what belongs to
  *	a core
  * @sem_used: a semaphore is named by number
@@ -225,6 +226,7 @@ struct as_unit {
 	size_t token_room;
 	size_t next;
 	int engine;
+	bool empty;
 	void *symbols;
 	void *names;
 	struct as_fixup *fixups;

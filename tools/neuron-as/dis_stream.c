@@ -360,8 +360,13 @@ bool dis_streams(struct dis *dis)
 {
 	const struct neff_graph *graph = dis->graph;
 	size_t first = 0;
+	bool empty = true;
 	unsigned int e;
 
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		empty &= !graph->image_count[e];
+	if (empty)
+		dis_line(dis, ".empty");
 	for (e = 0; e < NEURON_NR_ENGINES; e++) {
 		struct stream stream = {
 			.dis = dis,
