@@ -6,6 +6,7 @@
 #include "base/event.h"
 #include "exec/checks.h"
 #include "exec/compute.h"
+#include "exec/events.h"
 #include "exec/inputs.h"
 #include "exec/numbers.h"
 
@@ -66,15 +67,7 @@ struct execution {
 static void begin_event(const struct execution *execution, struct nrt_event *event,
 			enum nrt_event_type type)
 {
-	const struct nrt_model *model = execution->model;
-
-	nrt_event_begin(event, type);
-	if (!event->begin_ns)
-		return;
-	event->core = (int32_t)model->vcore->vnc;
-	event->model = model->id;
-	event->exec = execution->job;
-	snprintf(event->name, sizeof(event->name), "%.63s", model->neff->name);
+	nrt_exec_event_begin(event, type, execution->model, execution->job);
 }
 
 /* With nrt_vcore_lock(), before a submission. */
@@ -91,49 +84,6 @@ static void tell_switch(const struct execution *execution)
 	event.exec = 0;
 	event.end_ns = event.begin_ns;
 	nrt_event_tell(&event);
-}
-
-/* A job has run from one time of the device to another; @event of it has begun. */
-static void tell_running(struct nrt_event *event, const struct drm_neuron_clock_info *clock,
-			 const struct drm_neuron_wait_job *job)
-{
-	if (!event->begin_ns || !job->end_ns)
-		return;
-	event->begin_ns = clock->host_ns - (clock->device_ns - job->start_ns);
-	event->end_ns = clock->host_ns - (clock->device_ns - job->end_ns);
-	event->device_begin_ns = job->start_ns;
-	event->device_end_ns = job->end_ns;
-	nrt_event_tell(event);
-}
-
-/*
- * The job, and that of the CC-core, or NULL, have run in the device's time. Both clocks are read
- * together, which is an event too, and tell when that was.
- */
-static void tell_device(const struct execution *execution, const struct drm_neuron_wait_job *wait,
-			const struct drm_neuron_wait_job *cc)
-{
-	struct nrt_event sync, running, collectives;
-	struct drm_neuron_clock_info clock = { 0 };
-	struct nrt_error ignored;
-
-	begin_event(execution, &sync, NRT_EVENT_TIMESTAMP_SYNC_POINT);
-	begin_event(execution, &running, NRT_EVENT_NC_EXEC_RUNNING);
-	begin_event(execution, &collectives, NRT_EVENT_CC_RUNNING);
-	if ((!sync.begin_ns && !running.begin_ns && !collectives.begin_ns) || !wait->end_ns ||
-	    nrt_device_query(execution->model->vcore->device, DRM_NEURON_QUERY_CLOCKS, &clock,
-			     sizeof(clock), 1, &ignored))
-		return;
-	if (sync.begin_ns) {
-		sync.begin_ns = clock.host_ns;
-		sync.end_ns = clock.host_ns;
-		sync.device_begin_ns = clock.device_ns;
-		sync.device_end_ns = clock.device_ns;
-		nrt_event_tell(&sync);
-	}
-	tell_running(&running, &clock, wait);
-	if (cc)
-		tell_running(&collectives, &clock, cc);
 }
 
 /* The device may write the traces from now on, until trace_end(). */
@@ -432,7 +382,8 @@ static NRT_STATUS end_job(struct execution *execution)
 	execution->request.fatal = status || nrt_result_is_fatal(model, wait);
 	if (!status) {
 		all = sum(model, wait);
-		tell_device(execution, &all, model->cc ? &wait[model->nr_parts] : NULL);
+		nrt_exec_tell_device(model, execution->job, &all,
+				     model->cc ? &wait[model->nr_parts] : NULL);
 		record(model, &all, nrt_checks_tell(model, wait));
 		status = nrt_result(model, wait, error);
 	}
