@@ -3,7 +3,6 @@
  * System traces, profiles and inspections: what is configured, recorded and written.
  */
 #include <dirent.h>
-#include <json-c/json.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 
 #include "kselftest_harness.h"
 
+#include "events.h"
 #include "rig.h"
 
 /* --- Configurations: no device is needed --- */
@@ -244,58 +244,6 @@ FIXTURE_TEARDOWN(profile)
 	nrt_close();
 	if (*self->folder)
 		remove_files(self->folder);
-}
-
-/* The events of a text that is fetched or written; @dropped may be NULL. */
-static struct json_object *parse_events(const char *text, struct json_object **root,
-					uint64_t *dropped)
-{
-	struct json_object *member, *events = NULL;
-
-	*root = json_tokener_parse(text);
-	if (dropped && json_object_object_get_ex(*root, "dropped_events", &member))
-		*dropped = (uint64_t)json_object_get_int64(member);
-	json_object_object_get_ex(*root, "trace_events", &events);
-	return events;
-}
-
-static const char *text_of(struct json_object *object, const char *key)
-{
-	struct json_object *member;
-
-	return json_object_object_get_ex(object, key, &member) ?
-		       json_object_get_string(member) : "";
-}
-
-static int64_t int_of(struct json_object *object, const char *key)
-{
-	struct json_object *member;
-
-	return json_object_object_get_ex(object, key, &member) ?
-		       json_object_get_int64(member) : -1;
-}
-
-static unsigned int count_events(struct json_object *events, const char *name)
-{
-	unsigned int count = 0;
-	size_t i;
-
-	for (i = 0; events && i < json_object_array_length(events); i++)
-		count += !strcmp(text_of(json_object_array_get_idx(events, i), "name"), name);
-	return count;
-}
-
-static struct json_object *find_event(struct json_object *events, const char *name)
-{
-	size_t i;
-
-	for (i = 0; events && i < json_object_array_length(events); i++) {
-		struct json_object *event = json_object_array_get_idx(events, i);
-
-		if (!strcmp(text_of(event, "name"), name))
-			return event;
-	}
-	return NULL;
 }
 
 /* All of a file, for free(). */
