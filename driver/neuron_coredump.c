@@ -177,7 +177,7 @@ neuron_dump_notify(const struct neuron_dump_source *source, u32 index)
 
 static bool neuron_dump_phase(const struct neuron_dump_source *source, u32 index)
 {
-	return le32_to_cpu(neuron_dump_notify(source, index).source) >> 31;
+	return le32_to_cpu(neuron_dump_notify(source, index).source) & NEURON_NOTIFY_PHASE;
 }
 
 /*
@@ -411,8 +411,8 @@ static void neuron_dump_print_notifies(const struct neuron_dump *dump,
 		notify = &dump->notify[i];
 		source = le32_to_cpu(notify->source);
 		drm_printf(p, "notify: engine %s pc %u tag %#x time_ns %llu\n",
-			   neuron_engine_name(source >> 24 & 7),
-			   source & 0xffffff, le32_to_cpu(notify->tag),
+			   neuron_engine_name(NEURON_GET(NEURON_NOTIFY_ENGINE, source)),
+			   NEURON_GET(NEURON_NOTIFY_PC, source), le32_to_cpu(notify->tag),
 			   le64_to_cpu(notify->time_ns));
 	}
 }

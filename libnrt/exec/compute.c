@@ -8,6 +8,7 @@
 #include "exec/compute.h"
 #include "exec/events.h"
 #include "exec/inputs.h"
+#include "exec/notice.h"
 #include "exec/numbers.h"
 
 /*
@@ -32,6 +33,7 @@
  *	here and to their tensors in turn, so that the last ones are in the tensors
  * @traced: counted in the model
  * @numbers: look for NaNs, in the trace of the job under way, @watched
+ * @notices: what the program tells of itself is wanted
  * @numerical: the first that was found; status 0: none
  * @dump_on, @print, @print_arg: as in struct nrt_execute
  * @whole: event of the execution
@@ -52,6 +54,7 @@ struct execution {
 	struct nrt_place *turns;
 	bool traced;
 	bool numbers;
+	bool notices;
 	struct nrt_watched watched;
 	struct nrt_error numerical;
 	NRT_STATUS dump_on;
@@ -177,6 +180,8 @@ static NRT_STATUS submit(struct execution *execution)
 		views[i] = &model->parts[i].view;
 	}
 	status = trace_begin(execution, args);
+	if (!status && execution->notices)
+		status = nrt_notices_clear(model, &execution->request.error);
 	if (status)
 		return status;
 	execution->known = false;
@@ -261,6 +266,15 @@ static void record(struct nrt_model *model, const struct drm_neuron_wait_job *wa
 	model->has_last = true;
 	model->last_ns = nrt_event_now();
 	pthread_mutex_unlock(&model->lock);
+}
+
+static void tell_notices(const struct execution *execution)
+{
+	struct nrt_event event;
+
+	begin_event(execution, &event, NRT_EVENT_HW_NOTIFY);
+	if (execution->notices && event.begin_ns)
+		nrt_notices_tell(execution->model, &event);
 }
 
 /* The job ended well. The first numerical error counts. */
@@ -384,6 +398,7 @@ static NRT_STATUS end_job(struct execution *execution)
 		all = sum(model, wait);
 		nrt_exec_tell_device(model, execution->job, &all,
 				     model->cc ? &wait[model->nr_parts] : NULL);
+		tell_notices(execution);
 		record(model, &all, nrt_checks_tell(model, wait));
 		status = nrt_result(model, wait, error);
 	}
@@ -498,10 +513,11 @@ static NRT_STATUS prepare(const struct nrt_execute *execute, struct execution *e
 	execution->request.quick = !execution->binding->copies && !model->group &&
 				   !model->cc &&
 				   !model->vcore->device->backend->runs_jobs;
+	execution->notices = nrt_notices_wanted(model);
 	/* Others must see what is copied before and after the job, and the turns of a repeat. */
 	execution->request.alone = execution->binding->copies || model->group || model->cc ||
 				   execute->repeat > 1 || execute->numbers || execute->print ||
-				   execute->dump_on;
+				   execute->dump_on || execution->notices;
 	execution->dump_on = execute->dump_on;
 	execution->print = execute->print;
 	execution->print_arg = execute->print_arg;

@@ -62,6 +62,8 @@ struct nrt_binding {
  * @arena: code, rings, constants, private memory, notifications
  * @code: offset in @arena of each engine's instructions
  * @start, @queues, @nr_queues, @notify_addr, @sem_clear: what a job says
+ * @notices: offset in @arena of the notifications
+ * @blank: those that no job has written yet are blank (exec/notice.c); of the execution under way
  * @window: indexes of the loader's own windows, behind those of the variables
  * @view: contents of the window table: entry i is variable i, then the loader's
  * @places: by variable: where those lie that executions do not bring along
@@ -82,6 +84,8 @@ struct nrt_part {
 	struct drm_neuron_queue *queues;
 	unsigned int nr_queues;
 	uint64_t notify_addr;
+	uint64_t notices;
+	bool blank;
 	uint64_t sem_clear[NEURON_NR_SEMAPHORES / 64];
 	struct {
 		uint32_t code;

@@ -309,6 +309,7 @@ static void fill_job(struct build *build)
 							 part->code[e] - build->layout.code);
 		part->start[e].count = graph->image_count[e];
 	}
+	part->notices = build->layout.notify;
 	if (graph->notify_bytes)
 		part->notify_addr = neuron_window_addr(part->window.notify, 0);
 	if (graph->has_sem_clear)

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "neff/neff.h"
 #include "observe/recorder.h"
 
 /* Of the text; a reader refuses one that it does not know. */
@@ -253,6 +254,17 @@ static void add_int(struct json_object *object, const char *key, uint64_t value)
 	json_object_object_add(object, key, json_object_new_int64((int64_t)value));
 }
 
+/* What a program told of itself. */
+static void add_notice(struct json_object *object, const struct nrt_event *event)
+{
+	if (event->part)
+		add_int(object, "physical_core", event->part);
+	json_object_object_add(object, "engine",
+			       json_object_new_string(neff_engine_name(event->engine)));
+	add_int(object, "pc", event->pc);
+	add_int(object, "tag", event->tag);
+}
+
 /* What only some events have. */
 static void add_details(struct json_object *object, const struct nrt_event *event)
 {
@@ -267,6 +279,8 @@ static void add_details(struct json_object *object, const struct nrt_event *even
 	if (*event->name)
 		json_object_object_add(object, event->model ? "model_name" : "tensor_name",
 				       json_object_new_string(event->name));
+	if (event->type == NRT_EVENT_HW_NOTIFY)
+		add_notice(object, event);
 	if (event->type == NRT_EVENT_TIMESTAMP_SYNC_POINT) {
 		add_int(object, "cpu_timestamp_ns", event->begin_ns);
 		add_int(object, "nc_timestamp_ns", event->device_begin_ns);

@@ -270,6 +270,18 @@ struct program program_print(void)
 	return finish(&b);
 }
 
+struct program program_notices(unsigned int nr)
+{
+	struct base b = begin("notices", 1);
+	unsigned int i;
+
+	nb_notify_bytes(b.nb, 4 * sizeof(struct neuron_hw_notify));
+	for (i = 0; i < nr; i++)
+		nb_notify(b.nb, NEURON_ENGINE_VECTOR, PROGRAM_TAG + i);
+	scale(&b, 1);
+	return finish(&b);
+}
+
 struct program program_print_much(void)
 {
 	static const uint32_t much[] = { PROGRAM_MUCH / 4096, 1024 };

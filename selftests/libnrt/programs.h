@@ -59,6 +59,10 @@ struct program program_nan(void);
 /* y = x; x is printed, after "x is ". */
 struct program program_print(void);
 
+/* y = 2 x + 1, after @nr notices with the tags PROGRAM_TAG + 0, 1, ...; the last 4 are kept. */
+#define PROGRAM_TAG	0x100
+struct program program_notices(unsigned int nr);
+
 /* A tensor of PROGRAM_MUCH bytes is printed. */
 #define PROGRAM_MUCH	(16u << 20)
 struct program program_print_much(void);

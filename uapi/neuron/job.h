@@ -305,8 +305,8 @@ NEURON_ASSERT_SIZE(struct neuron_hw_settle, 64);
 /**
  * struct neuron_hw_notify - entry of a notification stream (16 bytes)
  * @tag: immediate of the NOTIFY instruction
- * @source: bit 31 phase (1 on the first lap, toggles at each wrap),
- *	bits 26:24 engine, 23:0 pc
+ * @source: NEURON_NOTIFY_PHASE (1 on the first lap, toggles at each wrap), NEURON_NOTIFY_ENGINE,
+ *	NEURON_NOTIFY_PC; the other bits are 0
  * @time_ns: modelled device time, 0 with the clock off
  */
 struct neuron_hw_notify {
@@ -314,6 +314,10 @@ struct neuron_hw_notify {
 	__le32 source;
 	__le64 time_ns;
 };
+
+#define NEURON_NOTIFY_PHASE	NEURON_BIT(31)
+#define NEURON_NOTIFY_ENGINE	NEURON_MASK(26, 24)
+#define NEURON_NOTIFY_PC	NEURON_MASK(23, 0)
 
 NEURON_ASSERT_SIZE(struct neuron_hw_notify, 16);
 

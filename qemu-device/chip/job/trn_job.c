@@ -10,10 +10,6 @@
 #include "mem/trn_access.h"
 #include "time/trn_time.h"
 
-#define NOTIFY_PHASE		NEURON_BIT(31)
-#define NOTIFY_ENGINE		NEURON_MASK(26, 24)
-#define NOTIFY_PC		NEURON_MASK(23, 0)
-
 void trn_job_get(struct trn_job *job)
 {
 	atomic_fetch_add(&job->refs, 1);
@@ -53,7 +49,7 @@ static uint32_t notify_phase(const struct trn_job *job, uint64_t n)
 	uint64_t lap = n * sizeof(struct neuron_hw_notify) /
 		       job->block.notify_size;
 
-	return lap & 1 ? 0 : NOTIFY_PHASE;
+	return lap & 1 ? 0 : NEURON_NOTIFY_PHASE;
 }
 
 enum neuron_cause trn_job_notify(struct trn_job *job, unsigned int actor,
@@ -71,8 +67,8 @@ enum neuron_cause trn_job_notify(struct trn_job *job, unsigned int actor,
 	if (!job->block.notify_size)
 		return NEURON_CAUSE_NONE;
 	n = atomic_fetch_add(&job->notify_count, 1);
-	entry.source = notify_phase(job, n) | NEURON_PUT(NOTIFY_ENGINE, actor) |
-		       NEURON_PUT(NOTIFY_PC, pc);
+	entry.source = notify_phase(job, n) | NEURON_PUT(NEURON_NOTIFY_ENGINE, actor) |
+		       NEURON_PUT(NEURON_NOTIFY_PC, pc);
 	cause = trn_access_write(&access, notify_addr(job, n), &entry,
 				 sizeof(entry));
 	if (!cause)
