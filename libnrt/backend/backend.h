@@ -67,6 +67,21 @@ typedef uint32_t nrt_reports_fn(struct nrt_chip *chip, uint32_t core, uint64_t j
 				struct nrt_report *reports, uint32_t room);
 
 /**
+ * struct nrt_unwritten - bytes of a buffer that nobody has written
+ * @count: how many
+ * @first, @end: the first of them, and the end of those that follow it without a gap
+ */
+struct nrt_unwritten {
+	uint64_t count;
+	uint64_t first;
+	uint64_t end;
+};
+
+/* They are told once: they count as written then. @first and @end count from @offset. */
+typedef void nrt_unwritten_fn(struct nrt_chip *chip, uint32_t handle, uint64_t offset,
+			      uint64_t size, struct nrt_unwritten *found);
+
+/**
  * struct nrt_backend - a back end
  * @name: for log lines
  * @open_all: open every chip
@@ -80,6 +95,7 @@ typedef uint32_t nrt_reports_fn(struct nrt_chip *chip, uint32_t core, uint64_t j
  * @query, @claim, @release, @bo_create, @bo_info, @copy, @windows, @grant,
  *	@grant_import, @grant_close, @submit, @wait, @cancel, @post, @dump: as in drm/neuron_accel.h
  * @reports: errors in programs; NULL: it does not look for any
+ * @unwritten: what nobody has written of a buffer in HBM, if it looks for errors; may be NULL
  * @bo_close: drop a handle
  * @bo_map: map @size bytes of a buffer by its mmap offset
  * @bo_unmap: remove a mapping that @bo_map has made
@@ -117,6 +133,7 @@ struct nrt_backend {
 	int (*post)(struct nrt_chip *chip, struct drm_neuron_post *post);
 	int (*dump)(struct nrt_chip *chip, struct drm_neuron_dump *dump);
 	nrt_reports_fn *reports;
+	nrt_unwritten_fn *unwritten;
 };
 
 /* The DRM accel driver. */

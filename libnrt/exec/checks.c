@@ -159,3 +159,39 @@ uint32_t nrt_checks_tell(const struct nrt_model *model, const struct drm_neuron_
 			sum += tell_part(model, &model->parts[i], wait[i].job);
 	return sum;
 }
+
+static bool tell_output(const struct nrt_model *model, const struct neff_var *var,
+			const struct nrt_place *place)
+{
+	const struct nrt_device *device = place->bo->device;
+	struct nrt_unwritten found = { .count = 0 };
+	char rest[64] = "";
+
+	if (device->backend->unwritten)
+		device->backend->unwritten(device->chip, place->bo->handle, place->offset,
+					   var->size, &found);
+	if (!found.count)
+		return false;
+	if (found.count > found.end - found.first)
+		snprintf(rest, sizeof(rest), ", and %llu more",
+			 (unsigned long long)(found.count - (found.end - found.first)));
+	nrt_warn("nrt_execute",
+		 "model \"%.64s\" on core %u, check output: \"%.64s\", of %llu bytes, has bytes that nobody has written: %llu to %llu%s",
+		 model->neff->name, model->vcore->number, var->name,
+		 (unsigned long long)var->size, (unsigned long long)found.first,
+		 (unsigned long long)found.end - 1, rest);
+	return true;
+}
+
+uint32_t nrt_checks_outputs(const struct nrt_model *model, const struct nrt_binding *binding)
+{
+	const struct neff *neff = model->neff;
+	uint32_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < neff->nr_ios; i++)
+		if (neff->ios[i]->type == NEFF_VAR_OUTPUT && neff->ios[i]->size &&
+		    binding->places[i].bo)
+			sum += tell_output(model, neff->ios[i], &binding->places[i]);
+	return sum;
+}

@@ -11,4 +11,10 @@
 /* A line in the log for each error of the jobs of @wait, one for each part. Their number. */
 uint32_t nrt_checks_tell(const struct nrt_model *model, const struct drm_neuron_wait_job *wait);
 
+/*
+ * A line for each output of @binding that a program which has ended well left unwritten, all of it
+ * or a part. Their number. An output is told of once, until its memory is cleared.
+ */
+uint32_t nrt_checks_outputs(const struct nrt_model *model, const struct nrt_binding *binding);
+
 #endif /* LIBNRT_EXEC_CHECKS_H */

@@ -388,6 +388,7 @@ static NRT_STATUS end_job(struct execution *execution)
 	struct nrt_model *model = execution->model;
 	NRT_STATUS status = NRT_SUCCESS;
 	struct nrt_event waiting;
+	uint32_t reports;
 
 	begin_event(execution, &waiting, NRT_EVENT_KBL_EXEC_WAIT);
 	if (!execution->known)
@@ -399,8 +400,11 @@ static NRT_STATUS end_job(struct execution *execution)
 		nrt_exec_tell_device(model, execution->job, &all,
 				     model->cc ? &wait[model->nr_parts] : NULL);
 		tell_notices(execution);
-		record(model, &all, nrt_checks_tell(model, wait));
+		reports = nrt_checks_tell(model, wait);
 		status = nrt_result(model, wait, error);
+		if (!status)
+			reports += nrt_checks_outputs(model, execution->binding);
+		record(model, &all, reports);
 	}
 	if (model->cc)
 		status = model->cc_ops->end(model, &wait[model->nr_parts], error);

@@ -108,6 +108,20 @@ again:  dma_generate q, to_y:0, r0, r0
         halt
 """
 
+# Of y bytes 256 to 767 and 1024 to 1535 are written, of z none, of w all.
+PART = """\
+.input x int32 128
+.output w int32 128
+.output y int32 512
+.output z fp32 16
+.queue q out sync
+.engine sync
+        .dma q, w, x
+        .dma q, y[0x100 : 512], x[0 : 512]
+        .dma q, y[0x400 : 512], x[0 : 512]
+        halt
+"""
+
 # A program that makes its NaN behind what a trace of NaNs keeps as a rule: 70,000 instructions.
 LATE = NAN.replace("        nop wait loaded >= 1\n", """\
         nop wait loaded >= 1
@@ -368,6 +382,16 @@ class Simulator(unittest.TestCase):
         line = self.refused("spin.neff", "--timeout", "1", status=4)
         self.assertRegex(line, "still ran when its time was over .*; sync engine, pc 0, "
                                "spin.s:5, runs; vector engine, pc 0, spin.s:2, waits")
+
+    def test_check_of_outputs(self):
+        """Outputs that the program leaves out, or a part of them, are named once."""
+        self.assemble("part", PART)
+        self.simulate("part.neff", "--zeros")
+        done = self.simulate("part.neff", "--zeros", "--check", "--repeat", "2", status=5)
+        lines = [line.split("check output: ")[1] for line in done.stderr.splitlines()]
+        self.assertEqual(lines, [
+            '"y", of 2048 bytes, has bytes that nobody has written: 0 to 255, and 768 more',
+            '"z", of 64 bytes, has bytes that nobody has written: 0 to 63'])
 
     def test_check(self):
         """A race is found at the lines of the source, whether it did harm or not."""

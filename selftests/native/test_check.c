@@ -5,6 +5,7 @@
  */
 #include "check_rig.h"
 #include "state_rig.h"
+#include "trn/inspect.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +88,33 @@ static void test_index(void **state)
 	check_expect_line(&t, TRN_CHECK_UNWRITTEN,
 			  "vector engine at instruction 3 (line 4)",
 			  "SBUF of core 1 partition 0 offset 0x402");
+	check_end(&t);
+}
+
+/* A range of SBUF across lines: gaps of 4 bytes, and a second look finds nothing. */
+static void test_look_for_unwritten(void **state)
+{
+	struct trn_unwritten found;
+	struct check_test t;
+	struct trn_chip *chip;
+	uint64_t sbuf;
+
+	(void)state;
+	check_begin(&t, 2);
+	chip = t.rig.chip[0];
+	sbuf = chip->gen->tpb_addr[CORE] + NEURON_TPB_SBUF;
+	check_add(&t, VECTOR, OP(MEMSET, .dst = ap_sbuf(0, 1, 0x20, F32, 16)), 1);
+	check_add(&t, VECTOR, OP(MEMSET, .dst = ap_sbuf(0, 1, 0x64, F32, 2)), 2);
+	check_add(&t, VECTOR, OP(HALT), 3);
+	seq_expect_ok(&t.job);
+	trn_inspect_unwritten(chip, sbuf + 0x20, 64, &found);
+	assert_int_equal(found.count, 0);
+	trn_inspect_unwritten(chip, sbuf + 0x20, 80, &found);
+	assert_int_equal(found.count, 8);
+	assert_int_equal(found.first, 64);
+	assert_int_equal(found.end, 68);
+	trn_inspect_unwritten(chip, sbuf + 0x20, 80, &found);
+	assert_int_equal(found.count, 0);
 	check_end(&t);
 }
 
@@ -438,6 +466,7 @@ int main(void)
 		cmocka_unit_test(test_strided),
 		cmocka_unit_test(test_index),
 		cmocka_unit_test(test_index_of_nothing),
+		cmocka_unit_test(test_look_for_unwritten),
 		cmocka_unit_test(test_accumulate),
 		cmocka_unit_test(test_queue),
 		cmocka_unit_test(test_memory_word),

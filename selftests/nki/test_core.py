@@ -343,6 +343,20 @@ def test_bytes_that_nobody_wrote():
         nki.simulate(kernel)(numbers(4, 4))
 
 
+def test_an_output_that_is_partly_written(capfd):
+    @nki.jit
+    def kernel(a):
+        out = nl.ndarray((4, 8), nl.float32, buffer=nl.shared_hbm)
+        nl.store(out[0:2, :], nl.load(a[0:2, :]))
+        return out
+
+    kernel(numbers(4, 8))
+    with pytest.raises(nki.NkiCheckError):
+        nki.simulate(kernel)(numbers(4, 8))
+    assert '"output_0", of 128 bytes, has bytes that nobody has written: 64 to 127' in \
+        capfd.readouterr().err
+
+
 def test_the_cache_is_by_content_and_bounded(own_cache, monkeypatch):
     cache.add("old", b"x" * 1000)
     assert cache.find("old").parent == own_cache / "neuron-emu/nki"

@@ -537,6 +537,7 @@ NRT_STATUS emb_check_wanted(bool *wanted, struct nrt_error *error);
 /* Keep a report. Any thread. */
 void emb_check_report(struct nrt_chip *chip, const struct trn_report *report);
 nrt_reports_fn emb_reports;
+nrt_unwritten_fn emb_unwritten;
 void emb_check_destroy(struct nrt_chip *chip);
 
 #endif /* LIBNRT_BACKEND_EMB_H */

@@ -220,4 +220,5 @@ const struct nrt_backend nrt_backend_embedded = {
 	.post = emb_post,
 	.dump = emb_dump,
 	.reports = emb_reports,
+	.unwritten = emb_unwritten,
 };

@@ -587,6 +587,22 @@ static void copy_in(struct emb_bo *bo, uint64_t offset, const void *from, uint64
 		trn_bulk_move(bo->ptr + offset, from, size);
 }
 
+void emb_unwritten(struct nrt_chip *chip, uint32_t handle, uint64_t offset, uint64_t size,
+		   struct nrt_unwritten *found)
+{
+	struct trn_unwritten unwritten = { .count = 0 };
+	struct emb_bo *bo = bo_lookup(chip, handle);
+
+	if (bo && chip->machine->check && bo->placement == DRM_NEURON_BO_HBM &&
+	    in_buffer(bo, offset, size))
+		trn_inspect_unwritten(bo->chip->chip,
+				      bo->chip->gen->hbm_addr[bo->stack] + bo->offset + offset,
+				      size, &unwritten);
+	if (bo)
+		emb_bo_put(bo);
+	*found = (struct nrt_unwritten){ unwritten.count, unwritten.first, unwritten.end };
+}
+
 static int copy_user(struct emb_bo *bo, const struct drm_neuron_copy *copy)
 {
 	void *user = (void *)(uintptr_t)copy->user;

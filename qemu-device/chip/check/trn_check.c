@@ -146,6 +146,19 @@ void trn_check_written(const struct trn_loc *loc, size_t len)
 		trn_shadow_written(shadow, loc->offset, len);
 }
 
+void trn_check_unwritten(const struct trn_loc *loc, uint64_t len, struct trn_unwritten *found)
+{
+	struct trn_shadow *shadow = NULL;
+
+	if (loc->chip->check)
+		shadow = trn_shadow_find(loc->chip, loc->place, loc->index);
+	if (!shadow)
+		return;
+	trn_shadow_take(shadow, loc->offset, len, found);
+	found->first -= found->count ? loc->offset : 0;
+	found->end -= found->count ? loc->offset : 0;
+}
+
 /* --- Jobs --- */
 
 static void follow_sems(struct trn_core *core, struct trn_check_job *cj)

@@ -258,6 +258,52 @@ static uint64_t take_unwritten(struct trn_shadow *shadow, uint64_t line,
 	return missing;
 }
 
+/* The part of [@offset, @end) that lies in a page that is not all written. */
+static uint64_t count_in_page(struct trn_shadow *shadow, uint64_t offset, uint64_t end,
+			      struct trn_unwritten *found)
+{
+	uint64_t i = offset / TRN_SHADOW_PAGE, count = 0;
+	const struct trn_shadow_page *page = shadow->page[i] ?: &all_unwritten;
+
+	if (shadow->memory && host_wrote(shadow, i, page)) {
+		page_fill(shadow, i);
+		return 0;
+	}
+	for (; offset < end; offset++) {
+		uint64_t b = offset % TRN_SHADOW_PAGE;
+
+		if (page->written[b / TRN_SHADOW_LINE] >> b % TRN_SHADOW_LINE & 1)
+			continue;
+		if (!found->count && !count)
+			found->first = found->end = offset;
+		if (found->end == offset)
+			found->end++;
+		count++;
+	}
+	return count;
+}
+
+void trn_shadow_take(struct trn_shadow *shadow, uint64_t offset, uint64_t len,
+		     struct trn_unwritten *found)
+{
+	uint64_t end = offset + len, at, next;
+
+	*found = (struct trn_unwritten){ .count = 0 };
+	if (end < offset || end > shadow->size)
+		return;
+	pthread_mutex_lock(&shadow->lock);
+	for (at = offset; at < end; at = next) {
+		next = (at / TRN_SHADOW_PAGE + 1) * TRN_SHADOW_PAGE;
+		if (next > end)
+			next = end;
+		if (!page_is_written(shadow, at / TRN_SHADOW_PAGE))
+			found->count += count_in_page(shadow, at, next, found);
+	}
+	pthread_mutex_unlock(&shadow->lock);
+	if (found->count)
+		trn_shadow_written(shadow, offset, len);
+}
+
 /* Accesses of the visitor's job to a line; NULL: no memory. */
 static struct trn_race *races_of(struct trn_visit *visit)
 {

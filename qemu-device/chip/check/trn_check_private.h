@@ -9,6 +9,7 @@
 #include "hook/trn_check.h"
 #include "mem/trn_bus.h"
 #include "time/trn_time.h"
+#include "trn/inspect.h"
 
 #define TRN_SHADOW_PAGE		4096
 /* Bytes of a page that one word of a bit mask stands for. */
@@ -144,6 +145,9 @@ void trn_shadow_destroy(struct trn_shadow *shadow);
 void trn_shadow_forget(struct trn_shadow *shadow, uint64_t offset, uint64_t len);
 void trn_shadow_trust(struct trn_shadow *shadow);
 void trn_shadow_written(struct trn_shadow *shadow, uint64_t offset, uint64_t len);
+/* What nobody has written, in offsets of the memory; from now on it counts as written. */
+void trn_shadow_take(struct trn_shadow *shadow, uint64_t offset, uint64_t len,
+		     struct trn_unwritten *found);
 
 #define TRN_SHADOW_NONE	UINT64_MAX
 

@@ -34,6 +34,7 @@ struct trn_chip;
 struct trn_exec;
 struct trn_job;
 struct trn_loc;
+struct trn_unwritten;
 
 enum trn_check_kind {
 	TRN_CHECK_UNWRITTEN,	/* a read of bytes that nobody has written */
@@ -63,6 +64,8 @@ void trn_check_forget(struct trn_chip *chip, unsigned int place, unsigned int in
 void trn_check_trust(struct trn_chip *chip);
 /* Bytes of loc->chip's memory are about to be written by anybody. */
 void trn_check_written(const struct trn_loc *loc, size_t len);
+/* Those that nobody has written, from loc->offset on; they count as written then. */
+void trn_check_unwritten(const struct trn_loc *loc, uint64_t len, struct trn_unwritten *found);
 
 /* Before the actors of a job start, and when none of them runs any more. */
 void trn_check_job_begin(struct trn_job *job);

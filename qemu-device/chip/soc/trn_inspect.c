@@ -8,6 +8,7 @@
 #include "dma/trn_udma.h"
 #include "exec/trn_ap.h"
 #include "exec/trn_seq.h"
+#include "hook/trn_check.h"
 #include "hook/trn_observe.h"
 #include "isa/trn_pe_array.h"
 #include "job/trn_job.h"
@@ -23,6 +24,16 @@
 enum neuron_cause trn_inspect_read(struct trn_chip *chip, uint64_t addr, void *buf, size_t len)
 {
 	return trn_bus_look(chip, addr, buf, len);
+}
+
+void trn_inspect_unwritten(struct trn_chip *chip, uint64_t addr, uint64_t len,
+			   struct trn_unwritten *found)
+{
+	struct trn_loc loc;
+
+	*found = (struct trn_unwritten){ .count = 0 };
+	if (!trn_bus_locate(chip, addr, &loc) && len <= loc.len)
+		trn_check_unwritten(&loc, len, found);
 }
 
 enum neuron_cause trn_inspect_write(struct trn_chip *chip, uint64_t addr, const void *buf,

@@ -50,6 +50,27 @@ enum neuron_cause trn_inspect_write(struct trn_chip *chip, uint64_t addr, const 
 				    size_t len);
 
 /**
+ * struct trn_unwritten - bytes that nobody has written since their memory was cleared
+ * @count: how many
+ * @first, @end: the first of them, and the end of those that follow it without a gap
+ */
+struct trn_unwritten {
+	uint64_t count;
+	uint64_t first;
+	uint64_t end;
+};
+
+/**
+ * trn_inspect_unwritten() - look for bytes that nobody has written
+ * @chip: the chip, with trn_chip_config.check_memory; else there are none
+ * @addr: as for trn_inspect_read()
+ * @len: the range lies in one memory
+ * @found: out: @first and @end count from @addr. The bytes count as written then
+ */
+void trn_inspect_unwritten(struct trn_chip *chip, uint64_t addr, uint64_t len,
+			   struct trn_unwritten *found);
+
+/**
  * struct trn_inspect_place - what a window address means
  * @addr: plain or routed address; for trn_inspect_read()
  * @len: bytes that lie side by side from there
