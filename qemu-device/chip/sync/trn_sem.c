@@ -285,16 +285,36 @@ bool trn_event_wait(struct trn_sems *sems, unsigned int event, bool clear,
 	return ready;
 }
 
+/* Are the 64 semaphores from @first on 0, and is nobody told that they are cleared? */
+static bool are_clear(const struct trn_sems *sems, unsigned int first)
+{
+	const int32_t *value = &sems->value[first];
+	int32_t any = 0;
+	unsigned int i;
+
+	for (i = 0; i < 64; i++)
+		any |= value[i];
+	return !any && !sems->check;
+}
+
+static void clear_64(struct trn_sems *sems, unsigned int first, uint64_t mask)
+{
+	unsigned int i;
+
+	for (i = 0; i < 64; i++)
+		if (mask >> i & 1)
+			sem_apply(sems, first + i, NEURON_SYNC_POST_SET, 0, 0, NULL);
+}
+
+/* Each job clears those of its core, and most of them are 0. */
 void trn_sems_clear(struct trn_sems *sems, const uint64_t mask[4])
 {
 	unsigned int i;
 
 	pthread_mutex_lock(&sems->lock);
-	for (i = 0; i < NEURON_NR_SEMAPHORES; i++) {
-		if (mask && !(mask[i / 64] >> (i % 64) & 1))
-			continue;
-		sem_apply(sems, i, NEURON_SYNC_POST_SET, 0, 0, NULL);
-	}
+	for (i = 0; i < NEURON_NR_SEMAPHORES; i += 64)
+		if (!are_clear(sems, i))
+			clear_64(sems, i, mask ? mask[i / 64] : UINT64_MAX);
 	if (!mask) {
 		for (i = 0; i < NEURON_NR_EVENTS; i++)
 			if (sems->event[i])

@@ -35,14 +35,27 @@ struct trn_core_time *trn_core_time(struct trn_core *core)
 	return expected;
 }
 
+static void read_events(const uint8_t *event, int32_t *values)
+{
+	unsigned int i;
+
+	for (i = 0; i < sizeof(uint64_t); i++)
+		values[i] = event[i];
+}
+
+/* Each job does this: @values are zero, and so are most events. */
 static void read_semaphores(struct trn_sems *sems, int32_t *values)
 {
+	uint64_t events;
 	unsigned int i;
 
 	pthread_mutex_lock(&sems->lock);
 	memcpy(values, sems->value, sizeof(sems->value));
-	for (i = 0; i < NEURON_NR_EVENTS; i++)
-		values[TRN_SEM_OF_EVENT(i)] = sems->event[i];
+	for (i = 0; i < NEURON_NR_EVENTS; i += sizeof(events)) {
+		memcpy(&events, &sems->event[i], sizeof(events));
+		if (events)
+			read_events(&sems->event[i], &values[TRN_SEM_OF_EVENT(i)]);
+	}
 	pthread_mutex_unlock(&sems->lock);
 }
 
@@ -182,7 +195,6 @@ static void set_semaphore(struct trn_core_time *ct, unsigned int sem,
 {
 	ct->sems.value[sem] = value;
 	ct->sems.changed_ps[sem] = 0;
-	/* Each job sets all of them, and most have no history. */
 	if (value || ct->history[sem])
 		trn_causal_set(ct, sem, value);
 }
@@ -192,17 +204,44 @@ static bool cleared(const uint64_t clear[4], unsigned int sem)
 	return sem < NEURON_NR_SEMAPHORES && clear[sem / 64] >> (sem % 64) & 1;
 }
 
+static bool are_zero(const int32_t *values)
+{
+	int32_t any = 0;
+	unsigned int i;
+
+	for (i = 0; i < TRN_TIME_TOGETHER; i++)
+		any |= values[i];
+	return !any;
+}
+
+/*
+ * Each job sets all semaphores, and most have neither a history nor a poster elsewhere. Set those
+ * from @first on at once, if all become 0 and that is all there is to do.
+ */
+static bool begin_at_zero(struct trn_timeline *tl, const uint64_t clear[4], unsigned int first)
+{
+	uint64_t mask = first < NEURON_NR_SEMAPHORES ? clear[first / 64] : 0;
+	struct trn_core_time *ct = tl->ct;
+
+	if (ct->special[first / TRN_TIME_TOGETHER] ||
+	    (mask != UINT64_MAX && !are_zero(&tl->real[first])))
+		return false;
+	memset(&ct->sems.value[first], 0, TRN_TIME_TOGETHER * sizeof(ct->sems.value[0]));
+	memset(&ct->sems.changed_ps[first], 0, TRN_TIME_TOGETHER * sizeof(ct->sems.changed_ps[0]));
+	return true;
+}
+
 /*
  * A semaphore that only this core's jobs post to has its real value, also when
  * something outside the model changed it. Of the others the modelled value goes
  * on: a post may be recorded and on its way.
  */
-static void begin_alone(struct trn_timeline *tl, const uint64_t clear[4])
+static void begin_some(struct trn_timeline *tl, const uint64_t clear[4], unsigned int first)
 {
 	struct trn_core_time *ct = tl->ct;
 	unsigned int i;
 
-	for (i = 0; i < TRN_TIME_SEMS; i++) {
+	for (i = first; i < first + TRN_TIME_TOGETHER; i++) {
 		if (cleared(clear, i)) {
 			set_semaphore(ct, i, 0);
 			if (ct->foreign[i])
@@ -211,6 +250,15 @@ static void begin_alone(struct trn_timeline *tl, const uint64_t clear[4])
 			set_semaphore(ct, i, tl->real[i]);
 		}
 	}
+}
+
+static void begin_alone(struct trn_timeline *tl, const uint64_t clear[4])
+{
+	unsigned int first;
+
+	for (first = 0; first < TRN_TIME_SEMS; first += TRN_TIME_TOGETHER)
+		if (!begin_at_zero(tl, clear, first))
+			begin_some(tl, clear, first);
 }
 
 /* The modelled values have not followed the jobs in groups: the real ones count. */
@@ -367,6 +415,7 @@ void trn_time_core_reset(struct trn_core *core)
 	pthread_mutex_lock(&ct->lock);
 	memset(&ct->sems, 0, sizeof(ct->sems));
 	memset(ct->foreign, 0, sizeof(ct->foreign));
+	memset(ct->special, 0, sizeof(ct->special));
 	for (i = 0; i < TRN_TIME_SEMS; i++) {
 		free(ct->history[i]);
 		ct->history[i] = NULL;

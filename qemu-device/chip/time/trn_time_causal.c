@@ -13,8 +13,10 @@
 
 static struct trn_history *history_of(struct trn_core_time *ct, unsigned int sem)
 {
-	if (!ct->history[sem])
+	if (!ct->history[sem]) {
 		ct->history[sem] = calloc(1, sizeof(struct trn_history));
+		ct->special[sem / TRN_TIME_TOGETHER] = true;
+	}
 	return ct->history[sem];
 }
 

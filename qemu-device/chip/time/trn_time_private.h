@@ -331,6 +331,11 @@ struct trn_sem_times {
 	uint64_t changed_ps[TRN_TIME_SEMS];
 };
 
+/* Semaphores that a job sets at once, if there is nothing special about them. */
+#define TRN_TIME_TOGETHER	64
+_Static_assert(!(NEURON_NR_SEMAPHORES % TRN_TIME_TOGETHER) && !(TRN_TIME_SEMS % TRN_TIME_TOGETHER),
+	       "none is left over");
+
 /**
  * struct trn_core_time - what a core's time keeps, also between jobs
  * @lock: everything below and what the replay has of @tl; a leaf
@@ -338,6 +343,7 @@ struct trn_sem_times {
  * @sems: the semaphores in the replay
  * @foreign: other cores' jobs have posted to it since the core was reset
  * @history: by semaphore, made when first needed
+ * @special: by TRN_TIME_TOGETHER of them: one has a history, or has been foreign
  * @box: posts of other cores' jobs. When the last job was in a time group: of jobs in other
  *	groups, and without a job of those in none
  * @grouped: the last job was in a time group: @sems has not followed it
@@ -354,6 +360,7 @@ struct trn_core_time {
 	struct trn_sem_times sems;
 	bool foreign[TRN_TIME_SEMS];
 	struct trn_history *history[TRN_TIME_SEMS];
+	bool special[TRN_TIME_SEMS / TRN_TIME_TOGETHER];
 	struct trn_mailbox box;
 	bool grouped;
 	_Atomic bool stale;

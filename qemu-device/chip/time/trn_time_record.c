@@ -209,6 +209,7 @@ static void post_away(struct trn_timeline *tl, struct trn_core_time *ct,
 
 	pthread_mutex_lock(&ct->lock);
 	ct->foreign[sem] = true;
+	ct->special[sem / TRN_TIME_TOGETHER] = true;
 	trn_causal_post(ct, sem, op, value, mail.time_ps);
 	trn_replay_mail(ct, &mail);
 	pthread_mutex_unlock(&ct->lock);

@@ -107,6 +107,7 @@ static void clock_state(struct trn_core_time *ct, uint16_t sem,
 	trn_state_u64(st, &ct->sems.changed_ps[sem]);
 	trn_state_bool(st, &ct->foreign[sem]);
 	history_state(ct, sem, st);
+	ct->special[sem / TRN_TIME_TOGETHER] = true;
 }
 
 static bool clock_used(const struct trn_core_time *ct, unsigned int sem)
