@@ -9,8 +9,10 @@
 #include "kselftest_harness.h"
 
 #include <nrt/nrt_async.h>
+#include <nrt/nrt_sys_trace.h>
 
 #include "neuron/neff.h"
+#include "events.h"
 #include "rig.h"
 
 FIXTURE(bad)
@@ -551,6 +553,28 @@ TEST_F(numbers, who_made_it)
 	EXPECT_EQ(0.0f, self->y[16]);
 	self->x[17] = 0.0f;
 	EXPECT_EQ(NRT_SUCCESS, rig_run(&self->rig, self->x, self->y));
+}
+
+/* In a system trace it is an event. */
+TEST_F(numbers, event)
+{
+	struct json_object *root, *events;
+	char *text;
+	size_t size;
+
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&self->rig, program_nan(), 0, 0, 0));
+	ASSERT_EQ(NRT_SUCCESS, nrt_sys_trace_start(NULL));
+	EXPECT_EQ(NRT_SUCCESS, rig_run(&self->rig, self->x, self->y));
+	self->x[17] = INFINITY;
+	EXPECT_EQ(NRT_EXEC_COMPLETED_WITH_NUM_ERR, rig_run(&self->rig, self->x, self->y));
+	ASSERT_EQ(NRT_SUCCESS, nrt_sys_trace_fetch_events(&text, &size, NULL));
+	events = parse_events(text, &root, NULL);
+	ASSERT_EQ(1, count_events(events, "numerical_err"));
+	EXPECT_EQ(NRT_EXEC_COMPLETED_WITH_NUM_ERR,
+		  int_of(find_event(events, "numerical_err"), "status"));
+	json_object_put(root);
+	nrt_sys_trace_buffer_free(text);
+	EXPECT_EQ(NRT_SUCCESS, nrt_sys_trace_stop());
 }
 
 TEST_F(numbers, in_the_input)

@@ -2,10 +2,12 @@
 /*
  * Models that work together: two to four ranks, on one chip and on several.
  */
+#include <nrt/nrt_sys_trace.h>
 #include <pthread.h>
 
 #include "kselftest_harness.h"
 
+#include "events.h"
 #include "rig.h"
 
 #define MAX_RANKS	4
@@ -160,6 +162,31 @@ TEST_F_TIMEOUT(group, exchange, 60)
 			EXPECT_EQ(1000.0f * from + ROUNDS - 1 + 10.5f, self->ranks[i].y[10]);
 		}
 	}
+}
+
+/* A system trace has how long each rank waited for the others. */
+TEST_F_TIMEOUT(group, events, 60)
+{
+	unsigned int step = variant->spread ? self->cores / variant->ranks : 1;
+	struct json_object *root, *events, *event;
+	unsigned int i;
+	char *text;
+	size_t size;
+
+	for (i = 0; i < variant->ranks; i++)
+		ASSERT_EQ(NRT_SUCCESS, load_rank(&self->ranks[i], i, variant->pull, i * step,
+						 variant->ranks));
+	ASSERT_EQ(NRT_SUCCESS, nrt_sys_trace_start(NULL));
+	ASSERT_EQ(NRT_SUCCESS, run_all(self->ranks, variant->ranks));
+	ASSERT_EQ(NRT_SUCCESS, nrt_sys_trace_fetch_events(&text, &size, NULL));
+	events = parse_events(text, &root, NULL);
+	EXPECT_EQ(ROUNDS * variant->ranks, count_events(events, "cc_exec_barrier"));
+	event = find_event(events, "cc_exec_barrier");
+	EXPECT_EQ(0, int_of(event, "lnc_idx") % step);
+	EXPECT_GT(int_of(event, "model_id"), 0);
+	json_object_put(root);
+	nrt_sys_trace_buffer_free(text);
+	EXPECT_EQ(NRT_SUCCESS, nrt_sys_trace_stop());
 }
 
 /* Each program reads its own number. */
