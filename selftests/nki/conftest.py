@@ -15,7 +15,7 @@ BUILD = pathlib.Path(os.environ.get("NKI_BUILD", ROOT / "build/user"))
 ctypes.CDLL(str(BUILD / "libnrt/libnrt.so.1"), ctypes.RTLD_GLOBAL)
 os.environ["NEURON_EMU_BUILDER"] = str(BUILD / "tools/builder/libneuron-builder.so.0")
 for _name in ("NEURON_PLATFORM_TARGET_OVERRIDE", "NEURON_EMU_INSTANCE", "NEURON_EMU_CHECK",
-              "NEURON_EMU_NKI_PROFILE", "NKI_SIMULATOR",
+              "NEURON_EMU_NKI_PROFILE", "NKI_SIMULATOR", "NEURON_EMU_NKI_SCHEDULE",
               "NEURON_LOGICAL_NC_CONFIG", "NEURON_RT_VIRTUAL_CORE_SIZE"):
     os.environ.pop(_name, None)
 os.environ["NEURON_RT_BACKEND"] = "embedded"

@@ -350,10 +350,9 @@ def program(seed):
 
 
 def run(seed, target, check):
-    """The kernel and the interpreter have the same numbers."""
+    """The kernel and the interpreter have the same numbers, in order and scheduled."""
     steps, before, matrix, want, want_there = program(seed)
 
-    @nki.jit(platform_target=target, check=check)
     def kernel(a, b, c, d, matrix):
         outs = [nl.ndarray((ROWS, COLUMNS), dtype, buffer=nl.shared_hbm) for dtype in TILES]
         there = nl.ndarray(matrix.shape, matrix.dtype, buffer=nl.shared_hbm)
@@ -365,8 +364,11 @@ def run(seed, target, check):
             nl.store(out, tile)
         return (*outs, there)
 
-    for number, (got, expected) in enumerate(zip(kernel(*before, matrix), [*want, want_there])):
-        np.testing.assert_array_equal(got, expected, err_msg=f"seed {seed}, tile {number}")
+    for schedule in (False, True):
+        made = nki.jit(kernel, platform_target=target, check=check, schedule=schedule)
+        for number, (got, expected) in enumerate(zip(made(*before, matrix), [*want, want_there])):
+            np.testing.assert_array_equal(
+                got, expected, err_msg=f"seed {seed}, tile {number}, schedule {schedule}")
 
 
 @pytest.mark.parametrize("target, seed", [(target, seed) for target, count in SEEDS.items()

@@ -14,6 +14,8 @@ def main():
     parser.add_argument("--target", help="trn1, trn2 or trn3")
     parser.add_argument("--profile", metavar="FOLDER",
                         help="leave a report and a timeline of each kernel in this folder")
+    parser.add_argument("--schedule", action="store_true",
+                        help="let the scheduler make kernels faster; results stay the same")
     parser.add_argument("script")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     options = parser.parse_args()
@@ -21,6 +23,8 @@ def main():
         os.environ["NEURON_EMU_CHECK"] = "memory"
     if options.target:
         os.environ["NEURON_PLATFORM_TARGET_OVERRIDE"] = options.target
+    if options.schedule:
+        os.environ["NEURON_EMU_NKI_SCHEDULE"] = "1"
     if options.profile:
         os.environ["NEURON_EMU_NKI_PROFILE"] = os.path.abspath(options.profile)
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

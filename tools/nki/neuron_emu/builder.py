@@ -29,6 +29,13 @@ class Collective(ctypes.Structure):
                 ("priority", UINT), ("semaphore", ctypes.c_int)]
 
 
+class Schedule(ctypes.Structure):
+    """struct nb_schedule_options"""
+    _fields_ = [("keep_order", ctypes.c_uint8), ("keep_queues", ctypes.c_uint8),
+                ("keep_tiles", ctypes.c_uint8), ("keep_engines", ctypes.c_uint8),
+                ("queues", ctypes.c_uint32)]
+
+
 FUNCTIONS = {
     "nb_new": (PROGRAM, [TEXT]),
     "nb_free": (None, [PROGRAM]),
@@ -43,6 +50,7 @@ FUNCTIONS = {
     "nb_print": (ctypes.c_int, [PROGRAM, TEXT, TEXT, ctypes.c_int, UINT, SHAPE]),
     "nb_file": (ctypes.c_int, [PROGRAM, TEXT, ctypes.c_void_p, ctypes.c_size_t]),
     "nb_collective": (ctypes.c_int, [PROGRAM, TEXT, ctypes.POINTER(Collective)]),
+    "nb_schedule": (ctypes.c_int, [PROGRAM, ctypes.POINTER(Schedule)]),
     "nb_sbuf_offset": (ctypes.c_uint64, [UINT, ctypes.c_uint64]),
     "nb_pack": (ctypes.c_int, [PROGRAM, ctypes.POINTER(ctypes.c_void_p),
                                ctypes.POINTER(ctypes.c_size_t)]),
@@ -165,6 +173,11 @@ class Program:
         done = LIBRARY.nb_flat_run(self.of_core(core), records, len(records), tiles, names,
                                    len(files))
         self.check(done)
+
+    def schedule(self, core, keep_order):
+        """Let the program of a core take less time; its records are over."""
+        LIBRARY.nb_schedule(self.of_core(core), ctypes.byref(Schedule(keep_order=keep_order)))
+        self.check()
 
     def pack(self):
         """The NEFF."""

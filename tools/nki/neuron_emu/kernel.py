@@ -315,7 +315,7 @@ class Kernel:
     dialect = None
 
     def __init__(self, function, grid=(), simulated=False, check=None, platform_target=None,
-                 folder=None):
+                 folder=None, schedule=None):
         functools.update_wrapper(self, function)
         self.func = function
         self.grid = grid
@@ -323,6 +323,7 @@ class Kernel:
         self.check = check
         self.platform_target = platform_target
         self.folder = folder
+        self.schedule = schedule
         self._executions = collections.deque(maxlen=1)
         self._profiles = collections.deque(maxlen=1)
         self._compiled = {}
@@ -339,7 +340,8 @@ class Kernel:
     def changed(self, **what):
         """The same kernel with other options."""
         options = {"grid": self.grid, "simulated": self.simulated, "check": self.check,
-                   "platform_target": self.platform_target, "folder": self.folder}
+                   "platform_target": self.platform_target, "folder": self.folder,
+                   "schedule": self.schedule}
         return type(self)(self.func, **{**options, **what})
 
     def __get__(self, instance, owner=None):
@@ -383,6 +385,13 @@ class Kernel:
         check = self.is_simulated if self.check is None else self.check
         return check or os.environ.get("NEURON_EMU_CHECK") == "memory"
 
+    @property
+    def is_scheduled(self):
+        """Does the builder change the order, places and queues, so that it takes less time?"""
+        if self.schedule is None:
+            return os.environ.get("NEURON_EMU_NKI_SCHEDULE") == "1"
+        return self.schedule
+
     def _run(self, compiled, arguments, check):
         """Execute it, with a profile where one is asked for."""
         folder = profile.folder_of(self.folder)
@@ -397,7 +406,8 @@ class Kernel:
     def _key(self, arguments, generation, ranks):
         """What makes the program, or None where that cannot be told."""
         try:
-            return generation, self.grid, ranks, memo.Key().of([arguments.statics, self.func])
+            return generation, self.grid, ranks, self.is_scheduled, \
+                memo.Key().of([arguments.statics, self.func])
         except memo.Unknown:
             return None
 
@@ -425,7 +435,7 @@ class Kernel:
                         self.dialect)
         traces, result = tracer.trace()
         name = self.func.__name__
-        key, path = lower.neff(name, traces)
+        key, path = lower.neff(name, traces, self.is_scheduled)
         tensors = [(s.name, s.host[0], s.host[1], s.role) for s in traces[0].hbm
                    if s.role in ("input", "output", "inout")]
         together = ranks > 1 or traces[0].collectives
@@ -453,14 +463,16 @@ class Kernel:
                                 f"{reports} errors; the log names each with its line")
 
 
-def jit(func=None, *, check=None, platform_target=None, mode="auto", **options):
+def jit(func=None, *, check=None, platform_target=None, schedule=None, mode="auto", **options):
     """Make a kernel of a function.
 
     `check` lets the chip look for races and for bytes that nobody wrote. `platform_target` is the
-    NeuronCore where NEURON_PLATFORM_TARGET_OVERRIDE names none. `mode` is accepted for kernels of
-    the Neuron SDK: the arrays say which framework calls, and "simulation" is nki.simulate(). A
-    kernel that another one calls may be one of the mode "trace". Options of its compiler that
-    change nothing here are accepted, too.
+    NeuronCore where NEURON_PLATFORM_TARGET_OVERRIDE names none. `schedule` lets the scheduler
+    change the order of instructions, the places of tiles and the queues of transfers, and with
+    that the time, but no result; without it NEURON_EMU_NKI_SCHEDULE decides. `mode` is accepted
+    for kernels of the Neuron SDK: the arrays say which framework calls, and "simulation" is
+    nki.simulate(). A kernel that another one calls may be one of the mode "trace". Options of its
+    compiler that change nothing here are accepted, too.
     """
     for name in options:
         if name not in WITHOUT_EFFECT:
@@ -470,12 +482,15 @@ def jit(func=None, *, check=None, platform_target=None, mode="auto", **options):
     if platform_target is not None:
         target.generation_of(platform_target, "platform_target")
     if func is None:
-        return functools.partial(jit, check=check, platform_target=platform_target, mode=mode)
+        return functools.partial(jit, check=check, platform_target=platform_target,
+                                 schedule=schedule, mode=mode)
     if not isinstance(func, Kernel):
-        return Kernel(func, (), mode == "simulation", check, platform_target)
+        return Kernel(func, (), mode == "simulation", check, platform_target,
+                      schedule=schedule)
     return func.changed(simulated=func.simulated or mode == "simulation",
                         check=func.check if check is None else check,
-                        platform_target=platform_target or func.platform_target)
+                        platform_target=platform_target or func.platform_target,
+                        schedule=func.schedule if schedule is None else schedule)
 
 
 def profiled(kernel, folder):
@@ -488,8 +503,12 @@ def profiled(kernel, folder):
     return kernel.changed(folder=folder)
 
 
-def simulate(kernel):
-    """The kernel with the check of the chip, for trn3 where nothing else is said."""
+def simulate(kernel, schedule=None):
+    """The kernel with the check of the chip, for trn3 where nothing else is said.
+
+    `schedule` is that of nki.jit(): what holds without the scheduler can be tried with it.
+    """
     if not isinstance(kernel, Kernel):
         kernel = Kernel(kernel)
-    return kernel.changed(simulated=True)
+    return kernel.changed(simulated=True,
+                          schedule=kernel.schedule if schedule is None else schedule)

@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: MIT
 """From traces to a NEFF."""
 
-import struct
+import contextlib
 
 from . import builder, cache, dtypes
-from .builder import value
 from .errors import NkiCapacityError, NkiValidationError
-from .tensor import AP, SIDE, MemoryRegion, chip_type
-from .trace import ARGS, MEMORY, PSUM_BYTES, RECORD, TILE_NEW
+from .reuse import number_at, places, records, without_repeated_loads
+from .tensor import MemoryRegion, chip_type
+from .trace import ARGS, MEMORY, PSUM_BYTES, TILE_NEW
 from . import target
 
 __neuron_emu__ = True
-
-_SIDES = frozenset(value("function", name) for name in ("dma", "reg_load", "reg_store"))
-_HEAD = struct.Struct("<HBBIHH")
 
 
 def free_name(name, taken):
@@ -23,10 +20,11 @@ def free_name(name, taken):
     return name
 
 
-def describe(traces):
+def describe(traces, schedule=False):
     """What the NEFF is made of, as bytes."""
-    parts = [f"{traces[0].generation} {len(traces)}".encode()]
+    parts = [f"{traces[0].generation} {len(traces)} {schedule:d}".encode()]
     for trace in traces:
+        parts.append(b"in order" if schedule and trace.keeps_order else b"")
         parts.append("\0".join(trace.files).encode())
         for storage in trace.hbm:
             parts.append(repr((storage.role, storage.name, storage.host, storage.slot,
@@ -91,71 +89,70 @@ def collectives(program, trace):
         program.collective(f"collective {number}", collective)
 
 
-def build(name, traces):
+def build(name, traces, schedule=False):
     """The NEFF."""
+    plain = [trace.bytes for trace in traces]
+    if not schedule:
+        return build_of(name, traces, plain, False)
+    shorter = [trace.bytes if trace.keeps_order else without_repeated_loads(trace)
+               for trace in traces]
+    if shorter != plain:
+        # Tiles that are kept take room, which the kernel may need.
+        with contextlib.suppress(NkiCapacityError):
+            return build_of(name, traces, shorter, True)
+    return build_of(name, traces, plain, True)
+
+
+def build_of(name, traces, data, schedule):
+    """The NEFF of these records."""
     program = builder.Program(name, traces[0].generation)
     shared = shared_parts(traces)
     program.of_core(len(traces) - 1)
-    for trace in traces:
+    for trace, part in zip(traces, data):
         try:
             variables(program, trace.core, trace, shared)
             if not trace.core:
                 collectives(program, trace)
-            program.run(trace.core, trace.bytes, trace.tiles, list(trace.files))
+            program.run(trace.core, part, trace.tiles, list(trace.files))
         except builder.BuildError as error:
-            raise explained(trace, error) from None
+            raise explained(part, error) from None
     try:
+        for trace in traces if schedule else ():
+            program.schedule(trace.core, trace.keeps_order)
         return program.pack()
     except builder.BuildError as error:
         raise NkiValidationError(str(error)) from None
 
 
-def neff(name, traces):
+def neff(name, traces, schedule=False):
     """(key, path) of the NEFF, from the cache if it is there."""
-    key = cache.key_of([name.encode()] + describe(traces))
+    key = cache.key_of([name.encode()] + describe(traces, schedule))
     path = cache.find(key)
     if path is None:
-        path = cache.add(key, build(name, traces))
+        path = cache.add(key, build(name, traces, schedule))
     return key, path
 
 
-def explained(trace, error):
+def explained(data, error):
     """The exception for what the builder refuses."""
     text = str(error)
     if "no room for a tile" not in text:
         return NkiValidationError(text)
-    return NkiCapacityError(f"{text}; {capacity(trace, error.done)}")
+    return NkiCapacityError(f"{text}; {capacity(data, error.done)}")
 
 
-def records(data):
-    """(offset, function, arguments) of each record."""
-    at = 0
-    while at < len(data):
-        function, _, count, *_ = _HEAD.unpack_from(data, at)
-        yield at, function, RECORD.unpack_from(data, at)
-        at += RECORD.size + count * (SIDE.size if function in _SIDES else AP.size)
-
-
-def _named(data, at, function, count):
-    """The tiles that a record names."""
-    size, places = (SIDE.size, (0,)) if function in _SIDES else (AP.size, (0, 28))
-    for i in range(count):
-        for place in places:
-            yield int.from_bytes(data[at + RECORD.size + i * size + place:][:4], "little")
-
-
-def capacity(trace, done):
+def capacity(data, done):
     """Which tiles are alive at a record that asks for one more."""
     made, last, asked = {}, {}, None
-    for at, function, fields in records(trace.bytes):
+    for at, function, fields in records(data):
         if function == TILE_NEW:
             tile, memory, partitions, row = fields[ARGS:ARGS + 4]
             if at == done:
                 asked = (memory, row)
             elif at < done:
                 made[tile] = (row, partitions, memory, fields[3])
-        for tile in _named(trace.bytes, at, function, fields[2]):
-            last[tile] = at
+        for place, _ in places(at, fields):
+            last[number_at(data, place)] = at
     if asked is None:
         return "the tiles that are alive leave no room"
     memory, row = asked

@@ -122,6 +122,7 @@ class Trace:
         self.free_registers = list(range(NR_REGISTERS - 1, 0, -1))
         self.loops = 0
         self.in_order = 0
+        self.keeps_order = False
         self.late = []
         self.held = []
         self.copies = 0

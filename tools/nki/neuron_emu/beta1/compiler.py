@@ -8,6 +8,7 @@ import contextlib
 
 from ..errors import refuse
 from ..tensor import MemoryRegion
+from ..trace import current
 
 __neuron_emu__ = True
 
@@ -103,7 +104,8 @@ def force_auto_alloc(func=None):
 
 @contextlib.contextmanager
 def no_reorder():
-    """Instructions keep their order, which all instructions of an engine do here."""
+    """Instructions keep their order, also where the scheduler is asked for."""
+    current().keeps_order = True
     yield
 
 

@@ -330,10 +330,11 @@ def while_loop(init, body_fun):
 
 
 class no_reorder:
-    """Instructions in it keep their order, which all instructions of an engine do here."""
+    """Instructions in it keep their order, also where the scheduler is asked for."""
 
     def __enter__(self):
         current().in_order += 1
+        current().keeps_order = True
         return self
 
     def __exit__(self, *_):
