@@ -37,6 +37,16 @@ static size_t level_index(enum nrt_log_level level)
 	return i;
 }
 
+bool nrt_log_knows(const char *level)
+{
+	size_t i;
+
+	for (i = 0; i < NR_LEVELS; i++)
+		if (!strcasecmp(level, levels[i].name))
+			return true;
+	return false;
+}
+
 /**
  * struct log_config - what is written where
  * @once: the environment has been read

@@ -18,6 +18,9 @@ enum nrt_log_level {
 	NRT_LOG_TRACE,
 };
 
+/* Is it the name of a level? */
+bool nrt_log_knows(const char *level);
+
 /* Would a line of that level be written? The environment is read at the first use. */
 bool nrt_log_wants(enum nrt_log_level level);
 

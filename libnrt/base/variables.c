@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/variables.h"
 
-#define PREFIX	"NEURON_RT_"
+/* Longer names are nobody's, and similar to none. */
+#define LONGEST	64
+/* A letter more, less or other: so many make a similar name. */
+#define SIMILAR	4
 
 /**
  * struct variable - a variable of the environment
@@ -108,6 +113,14 @@ static const struct variable variables[] = {
 	{ "NEURON_RT_ULTRASERVER_SERVER_ID", NULL, "chips tell their place themselves" },
 };
 
+/* Names with these beginnings that nobody reads are mistakes. */
+static const char *const prefixes[] = { "NEURON_RT_", "NEURON_EMU_" };
+
+/* Read by the Python packages. */
+static const char *const elsewhere[] = {
+	"NEURON_EMU_BUILDER", "NEURON_EMU_NKI_CACHE_BYTES", "NEURON_EMU_NKI_PROFILE",
+};
+
 #define NR_VARIABLES	(sizeof(variables) / sizeof(variables[0]))
 
 /* Is the @length bytes of @text the name of @variable? */
@@ -130,23 +143,105 @@ static const struct variable *find(const char *text, size_t length)
 	return NULL;
 }
 
+static bool is_mistake(const char *text, size_t length)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
+		if (strlen(elsewhere[i]) == length && !strncmp(elsewhere[i], text, length))
+			return false;
+	for (i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (!strncmp(text, prefixes[i], strlen(prefixes[i])))
+			return true;
+	return false;
+}
+
+static size_t least(size_t a, size_t b, size_t c)
+{
+	size_t ab = a < b ? a : b;
+
+	return ab < c ? ab : c;
+}
+
+/* Letters to be added, left out or changed to make @name of @length bytes of @text. */
+static size_t distance(const char *name, const char *text, size_t length)
+{
+	size_t row[LONGEST + 1], known = strlen(name), i, k, corner, above;
+
+	if (known > LONGEST || length > LONGEST)
+		return SIZE_MAX;
+	for (k = 0; k <= known; k++)
+		row[k] = k;
+	for (i = 1; i <= length; i++) {
+		corner = row[0];
+		row[0] = i;
+		for (k = 1; k <= known; k++) {
+			above = row[k];
+			row[k] = least(above + 1, row[k - 1] + 1,
+				       corner + (text[i - 1] != name[k - 1]));
+			corner = above;
+		}
+	}
+	return row[known];
+}
+
+/* A name that is read and was perhaps meant, or NULL. */
+static const char *nearest(const char *text, size_t length)
+{
+	size_t best = SIMILAR + 1, now, i;
+	const char *found = NULL;
+
+	for (i = 0; i < NR_VARIABLES; i++) {
+		if (variables[i].instead)
+			continue;
+		now = distance(variables[i].name, text, length);
+		if (now >= best)
+			continue;
+		best = now;
+		found = variables[i].name;
+	}
+	return found;
+}
+
+static void tell_mistake(const char *text, size_t length, nrt_variable_fn *fn, void *arg)
+{
+	const char *meant = nearest(text, length);
+	char line[256];
+
+	snprintf(line, sizeof(line),
+		 "%.*s is set, but there is no such variable: it has no effect%s%s%s",
+		 (int)(length < 80 ? length : 80), text, meant ? "; did you mean " : "",
+		 meant ? meant : "", meant ? "?" : "");
+	fn(arg, line);
+}
+
+static bool is_level(const struct variable *variable)
+{
+	return !strcmp(variable->name, "NEURON_RT_LOG_LEVEL") ||
+	       !strcmp(variable->name, "NEURON_RT_LOG_LEVEL_NRT");
+}
+
 /* @entry: NAME=VALUE. */
 static void check(const char *entry, nrt_variable_fn *fn, void *arg)
 {
 	const char *equals = strchr(entry, '=');
 	const struct variable *variable;
 	char line[256];
+	size_t length;
 
 	/* An empty variable is one that is not set. */
 	if (!equals || !equals[1])
 		return;
-	variable = find(entry, (size_t)(equals - entry));
-	if (!variable && strncmp(entry, PREFIX, strlen(PREFIX)))
+	length = (size_t)(equals - entry);
+	variable = find(entry, length);
+	if (!variable && !is_mistake(entry, length))
 		return;
 	if (!variable) {
+		tell_mistake(entry, length, fn, arg);
+	} else if (is_level(variable) && !nrt_log_knows(equals + 1)) {
 		snprintf(line, sizeof(line),
-			 "%.*s is set, but there is no such variable: it has no effect",
-			 (int)(equals - entry < 80 ? equals - entry : 80), entry);
+			 "%.120s is no level: use QUIET, ERROR, WARNING, INFO, DEBUG or TRACE; ERROR holds",
+			 entry);
 		fn(arg, line);
 	} else if (variable->instead && !(variable->same && !strcmp(equals + 1, variable->same))) {
 		snprintf(line, sizeof(line), "%.120s has no effect: %s", entry, variable->instead);

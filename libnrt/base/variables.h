@@ -12,7 +12,7 @@ typedef void nrt_variable_fn(void *arg, const char *line);
 
 /*
  * Tell @fn of each variable that is set and does nothing: a public one that is not supported,
- * or a NEURON_RT_ name that nobody knows.
+ * or a NEURON_RT_ or NEURON_EMU_ name that nobody knows; and of a level that is none.
  */
 void nrt_variables_check(nrt_variable_fn *fn, void *arg);
 

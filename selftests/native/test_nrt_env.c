@@ -201,6 +201,7 @@ static void without_effect(void **state)
 	static const char *const silent[][2] = {
 		{ "NEURON_RT_NUM_CORES", "2" }, { "NEURON_RT_LOG_LEVEL", "INFO" },
 		{ "NEURON_RT_RESET_CORES", "1" }, { "NEURON_RT_UNHEARD_OF", "" },
+		{ "NEURON_RT_LOG_LEVEL_NRT", "trace" }, { "NEURON_EMU_NKI_PROFILE", "p" },
 		{ "NEURON_CC_FLAGS", "-O1" }, { "PATH_OF_NEURON_RT_", "x" },
 	};
 	size_t i;
@@ -214,7 +215,12 @@ static void without_effect(void **state)
 			       "NEURON_RT_PROFILE_BUF_DMA_MB=64 has no effect: "));
 	assert_non_null(strstr(told("NEURON_RT_PROFILE_BUF", "64"), "no such variable"));
 	assert_non_null(strstr(told("NEURON_RT_NUM_CORE", "2"),
-			       "NEURON_RT_NUM_CORE is set, but there is no such variable"));
+			       "NEURON_RT_NUM_CORE is set, but there is no such variable: it has no effect; did you mean NEURON_RT_NUM_CORES?"));
+	assert_non_null(strstr(told("NEURON_EMU_INSTANZ", "trn1"),
+			       "NEURON_EMU_INSTANZ is set, but there is no such variable: it has no effect; did you mean NEURON_EMU_INSTANCE?"));
+	assert_null(strstr(told("NEURON_EMU_SOMETHING_ELSE", "1"), "did you mean"));
+	assert_string_equal(told("NEURON_RT_LOG_LEVEL", "LOUD"),
+			    "NEURON_RT_LOG_LEVEL=LOUD is no level: use QUIET, ERROR, WARNING, INFO, DEBUG or TRACE; ERROR holds");
 }
 
 int main(void)
