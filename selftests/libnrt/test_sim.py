@@ -356,6 +356,15 @@ class Simulator(unittest.TestCase):
         shown = re.findall(r"--[a-z-]+", self.simulate("--help").stdout.split("Example:")[0])
         self.assertEqual(set(self.complete("--")) - set(shown), set())
 
+    def test_chips_of_the_environment(self):
+        """NEURON_EMU_INSTANCE holds without --instance, as the help says."""
+        self.assemble("copy", COPY.replace("TYPE", "fp32"))
+        self.assertIn("NEURON_EMU_INSTANCE", self.simulate("--help").stdout)
+        for words, status in (([], 1), (["--instance", "trn1"], 0)):
+            done = self.run_program("env", "NEURON_EMU_INSTANCE=none", "neuron-sim", "copy.neff",
+                                    "--zeros", *words)
+            self.assertEqual(done.returncode, status, done.stderr)
+
     def test_failure(self):
         """A program that fails, and one that waits for ever."""
         self.assemble("bad", COPY.replace("TYPE", "fp32") + OUTSIDE)

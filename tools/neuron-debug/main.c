@@ -48,7 +48,7 @@ static const struct argp_option options[] = {
 	{ "input", 'i', "NAME=FILE", 0,
 	  "the .npy file of an input; give it once for each input", 0 },
 	{ "instance", OPTION_INSTANCE, "NAME", 0,
-	  "the chips: an instance such as trn2.48xlarge, or trn1, inf2, trn2, trn3, with :CHIPS; without it trn2.3xlarge, one Trainium2",
+	  "the chips: an instance such as trn2.48xlarge, or trn1, inf2, trn2, trn3, with :CHIPS; without it NEURON_EMU_INSTANCE says, else it is trn2.3xlarge, one Trainium2",
 	  0 },
 	{ "output-dir", 'o', "DIR", 0, "where to write each output, as NAME.npy", 0 },
 	{ "zeros", OPTION_ZEROS, NULL, 0, "fill inputs without a file with zeros", 0 },

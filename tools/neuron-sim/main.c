@@ -67,7 +67,7 @@ static const struct argp_option options[] = {
 	{ "input", 'i', "NAME[@RANK]=FILE", 0,
 	  "the .npy file of an input, for all ranks or for one; give it once for each input", 0 },
 	{ "instance", OPTION_INSTANCE, "NAME", 0,
-	  "the chips: an instance such as trn2.48xlarge, or trn1, inf2, trn2, trn3, with :CHIPS; without it trn2.3xlarge, one Trainium2",
+	  "the chips: an instance such as trn2.48xlarge, or trn1, inf2, trn2, trn3, with :CHIPS; without it NEURON_EMU_INSTANCE says, else it is trn2.3xlarge, one Trainium2",
 	  0 },
 	{ "list", 'l', NULL, 0, "show the inputs and outputs of the NEFF, and do not run it", 0 },
 	{ "output-dir", 'o', "DIR", 0, "where to write each output, as NAME.npy", 0 },
