@@ -334,10 +334,13 @@ class Refusals(Tool):
         """Each has one line."""
         self.refused("--nworkers is missing", "allr")
         self.refused("an operation is missing, for instance all_reduce", "-r", "2")
-        self.refused("there is no operation \"allreduce\"", "-r", "2", "allreduce")
+        self.refused("there is no operation \"allreduce\"; there are all_reduce (allr), "
+                     "all_gather (allg), reduce_scatter (redsct), alltoall, permute, sendrecv",
+                     "-r", "2", "allreduce")
         self.refused("\"allg\": there is an operation already, all_reduce", "-r", "2", "allr",
                      "allg")
-        self.refused("there is no data type \"fp64\"", "-r", "2", "-d", "fp64", "allr")
+        self.refused("there is no data type \"fp64\"; there are uint8, int8, fp8, uint16, int16, "
+                     "fp16, bf16, uint32, int32, fp32", "-r", "2", "-d", "fp64", "allr")
         self.refused("--op is add, min or max, not \"mul\"", "-r", "2", "-o", "mul", "allr")
         self.refused("--nworkers is a number from 1 to 256, not \"0\"", "-r", "0", "allr")
         for size in ("0", "-1", "x", "1q", "1kbx", "2000GB", "17179869185G",

@@ -13,6 +13,10 @@
 #define ONE_SERVER	"not possible: all ranks are on one server"
 #define NO_NEFF		"not possible yet: needs another NEFF than the tool makes"
 
+#define OPERATIONS \
+	"all_reduce (allr), all_gather (allg), reduce_scatter (redsct), alltoall, permute, sendrecv"
+#define TYPES	"uint8, int8, fp8, uint16, int16, fp16, bf16, uint32, int32, fp32"
+
 enum {
 	OPTION_CC_DIM = 256,
 	OPTION_COALESCED,
@@ -247,7 +251,7 @@ static void parse_operation(struct options *options, const char *text, struct ar
 			   options->operation->name);
 	options->operation = operation_find(text);
 	if (!options->operation)
-		argp_error(state, "there is no operation \"%s\"", text);
+		argp_error(state, "there is no operation \"%s\"; there are " OPERATIONS, text);
 	if (options->operation->refused)
 		argp_error(state, "%s: not possible yet: %s", options->operation->name,
 			   options->operation->refused);
@@ -326,7 +330,7 @@ static error_t parse_what_option(struct parsing *parsing, int key, char *arg,
 	case 'd':
 		options->type = type_find(arg);
 		if (!options->type)
-			argp_error(state, "there is no data type \"%s\"", arg);
+			argp_error(state, "there is no data type \"%s\"; there are " TYPES, arg);
 		return 0;
 	case 'o':
 		options->reduction = reduction_find(arg);
