@@ -73,6 +73,8 @@ def said(done):
     (["--task", "../run"], "'../run'"),
     (["--timeout", "soon"], "'soon'"),
     (["--"], "'--'"),
+    (["neuron-ls"], "did you mean: neuron-vm -- neuron-ls?"),
+    (["ls", "-l", "/"], "did you mean: neuron-vm -- ls -l /?"),
 ), ids=lambda value: None if isinstance(value, str) else " ".join(value))
 def test_mistake(words, text):
     done = neuron_vm(*words)

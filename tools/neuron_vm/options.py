@@ -7,6 +7,7 @@ The parser, --help, the manual page and the completion of bash are made from thi
 import argparse
 import os
 import re
+import shutil
 import textwrap
 from dataclasses import dataclass
 
@@ -270,6 +271,14 @@ def absolute_words(words):
     return kept
 
 
+def refuse_command(words):
+    """A command without the '--' before it would be taken for a shape and options of ours."""
+    if words and not words[0].startswith("-") and not shapes.is_shape(words[0]) and (
+            words[0].startswith("neuron-") or "/" in words[0] or shutil.which(words[0])):
+        raise UsageError(f"no shape is called '{words[0]}'; did you mean: {NAME} -- "
+                         f"{' '.join(words)}?")
+
+
 def parse(words):
     """The options of a command line, with the command in the attribute command.
 
@@ -281,6 +290,7 @@ def parse(words):
         words, command = words[:at], words[at + 1:]
         if not command:
             raise UsageError("a command is needed after '--'; see --help")
+    refuse_command(words)
     options = build_parser().parse_args(join_values(words))
     options.command = command
     return options

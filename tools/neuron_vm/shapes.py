@@ -57,6 +57,11 @@ INSTANCES = {shape.name: shape for shape in (
 )}
 
 
+def is_shape(text):
+    """Does a word of the command line name one?"""
+    return text in INSTANCES or text.partition(":")[0] in TYPES
+
+
 def find(text):
     """The shape that a word of the command line names: an instance, TYPE or TYPE:CHIPS."""
     if text in INSTANCES:
