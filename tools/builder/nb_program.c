@@ -117,6 +117,13 @@ const char *nb_error(const struct nb_program *nb)
 	return nb->second ? nb_error(nb->second) : NULL;
 }
 
+void nb_forget_error(struct nb_program *nb)
+{
+	nb->error[0] = '\0';
+	if (nb->second)
+		nb_forget_error(nb->second);
+}
+
 /* Where the id of @name is in the table of names, or a free place for it. */
 static size_t nb_name_slot(const struct nb_program *nb, const char *name)
 {

@@ -38,6 +38,8 @@ void nb_free(struct nb_program *nb);
 
 /* The first error, or NULL. Valid until nb_free(). */
 const char *nb_error(const struct nb_program *nb);
+/* To look for more of them. What the program is after one it can only be freed. */
+void nb_forget_error(struct nb_program *nb);
 /* For libraries on the builder: the error is @text, with where nb_source() says. Always -1. */
 int nb_set_error(struct nb_program *nb, const char *text);
 

@@ -73,6 +73,8 @@ struct nb_program *as_assemble_sources(const struct as_source *sources, size_t c
 				       const struct as_options *options);
 
 #define AS_ERROR_MAX	768
+/* Assembly ends with so many. */
+#define AS_MAX_ERRORS	20
 
 /* Parts of a program; engines follow by their numbers. */
 enum as_section {

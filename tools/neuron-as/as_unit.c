@@ -182,7 +182,7 @@ static bool statement(struct as_unit *unit)
 	return run_name(unit, token);
 }
 
-/* The builder's errors stick: they are the last thing that is said. The place is said already. */
+/* The builder keeps its first error, so it is taken away. The place is said already. */
 static void check_builder(struct as_unit *unit)
 {
 	char place[AS_ERROR_MAX];
@@ -196,7 +196,8 @@ static void check_builder(struct as_unit *unit)
 	if (!strncmp(text, place, strlen(place)))
 		text += strlen(place);
 	as_error_at(unit, unit->line, 1, "%s", text);
-	unit->dead = true;
+	unit->dead |= strstr(text, "out of memory") != NULL;
+	nb_forget_error(unit->nb);
 }
 
 static bool is_program(const struct as_unit *unit)

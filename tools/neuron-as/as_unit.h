@@ -163,7 +163,6 @@ struct as_cond {
 #define AS_MAX_REPT	16
 #define AS_MAX_CONDS	64
 #define AS_MAX_FRAMES	64
-#define AS_MAX_ERRORS	20
 /* More instructions than the table has, and a power of two. */
 #define AS_ISA_SLOTS	1024
 

@@ -15,6 +15,7 @@
 /**
  * struct arguments - the command line
  * @source, @nr_sources: in the order of the command line
+ * @errors: that have been told
  */
 struct arguments {
 	struct as_source *source;
@@ -23,6 +24,7 @@ struct arguments {
 	unsigned int lnc;
 	unsigned int generation;
 	bool no_warnings;
+	unsigned int errors;
 };
 
 static const struct argp_option options[] = {
@@ -118,8 +120,9 @@ static const char *kind_of(const struct as_diag *diag)
 
 static void complain(void *context, const struct as_diag *diag)
 {
-	const struct arguments *arguments = context;
+	struct arguments *arguments = context;
 
+	arguments->errors += !diag->warning && !diag->note;
 	if (diag->warning && arguments->no_warnings)
 		return;
 	fprintf(stderr, "%s:%u:%u: %s: %s\n", diag->file, diag->line, diag->column, kind_of(diag),
@@ -213,6 +216,10 @@ static int run(struct arguments *arguments, const char *path)
 	nb = assemble(arguments);
 	if (nb)
 		ret = write_neff(nb, path);
+	else if (arguments->errors)
+		fprintf(stderr, "%u error%s%s\n", arguments->errors,
+			arguments->errors == 1 ? "" : "s", arguments->errors >= AS_MAX_ERRORS ?
+			"; what comes behind them was not looked at" : "");
 	nb_free(nb);
 	return ret;
 }
