@@ -7,6 +7,7 @@ usage: test_output.py FOLDER TOOL...
 The folder has the assembler's examples, as NEFFs.
 """
 
+import os
 import pathlib
 import subprocess
 import sys
@@ -48,6 +49,18 @@ class Output(unittest.TestCase):
         for tool in TOOLS:
             with self.subTest(tool=tool):
                 self.full(tool, "--help")
+
+    def test_chips_of_a_process(self):
+        """Who looks for a device is told where embedded chips are."""
+        for tool in ("neuron-ls", "neuron-top"):
+            words = ["--batch"] if tool == "neuron-top" else []
+            done = run(TOOLS[tool], *words, stdout=subprocess.DEVNULL,
+                       env={**os.environ, "NEURON_RT_BACKEND": "embedded"})
+            if pathlib.Path("/dev/accel").exists():
+                self.skipTest("this host has chips of its own")
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr, f"\\A{tool}: NEURON_RT_BACKEND=embedded: the chips are "
+                                          "in the process .*neuron-sim --profile.*\n\\Z")
 
     def test_results(self):
         """What a tool has found out is lost, so it has not done its work."""

@@ -89,7 +89,12 @@ static void chips_number(struct chips *chips)
 
 static int chips_none(char *why, size_t size)
 {
-	if (access(CHIPS_MODULE, F_OK))
+	const char *backend = getenv("NEURON_RT_BACKEND");
+
+	if (backend && !strcmp(backend, "embedded"))
+		snprintf(why, size,
+			 "NEURON_RT_BACKEND=embedded: the chips are in the process that uses libnrt, and only that one sees them; neuron-sim --profile and neuron-profile show what they do");
+	else if (access(CHIPS_MODULE, F_OK))
 		snprintf(why, size, "the neuron module is not loaded; try: modprobe neuron");
 	else
 		snprintf(why, size,
