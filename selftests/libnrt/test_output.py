@@ -50,6 +50,13 @@ class Output(unittest.TestCase):
             with self.subTest(tool=tool):
                 self.full(tool, "--help")
 
+    def test_wrong_usage(self):
+        """All tools have the same status for it, and one for failures."""
+        for tool in TOOLS:
+            with self.subTest(tool=tool):
+                done = run(TOOLS[tool], "--no-such-option", stdout=subprocess.DEVNULL)
+                self.assertEqual(done.returncode, 2, done.stderr)
+
     def test_chips_of_a_process(self):
         """Who looks for a device is told where embedded chips are."""
         for tool in ("neuron-ls", "neuron-top"):

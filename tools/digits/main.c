@@ -362,6 +362,7 @@ int main(int argc, char **argv)
 	int ret;
 
 	output_check_at_exit();
+	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, &job.options);
 	ret = digits_run_job(&job);
 	digits_set_free(&job.set);

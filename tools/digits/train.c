@@ -134,6 +134,7 @@ int main(int argc, char **argv)
 	struct options options = { .epochs = DIGITS_DEFAULT_EPOCHS };
 	struct digits_error error;
 
+	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
 	if (run(&options, &error)) {
 		fprintf(stderr, "digits-train: %s\n", error.text);

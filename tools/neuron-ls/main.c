@@ -119,6 +119,7 @@ int main(int argc, char **argv)
 	int ret;
 
 	output_check_at_exit();
+	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, &mode);
 	if (chips_open(&chips, why, sizeof(why))) {
 		fprintf(stderr, "neuron-ls: %s\n", why);

@@ -64,6 +64,7 @@ int main(int argc, char **argv)
 	int ret;
 
 	output_check_at_exit();
+	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, &options);
 	if (!options.batch && !isatty(STDOUT_FILENO)) {
 		fprintf(stderr, "neuron-top: the output is not a terminal; use --batch\n");
