@@ -228,6 +228,71 @@ static void missing_operands_are_not_older_ones(void **state)
 	run(&r, "needs an identity");
 }
 
+static void add_memset(struct records *r, uint32_t tile)
+{
+	add_record(r, "memset", (struct nb_flat){ .engine = NEURON_ENGINE_VECTOR, .count = 1 });
+	add_ap(r, tile);
+}
+
+/* Each tile takes more than half of SBUF. They are made first, and used one after the other. */
+static void tiles_live_from_their_first_use_on(void **state)
+{
+	const int large = 128 << 10;
+	struct records r = begin();
+	int i;
+
+	(void)state;
+	for (i = 0; i < TILES; i++)
+		add_tile(&r, i, NB_SBUF, large);
+	for (i = 0; i < TILES; i++) {
+		add_memset(&r, i);
+		add_memset(&r, i);
+	}
+	run(&r, NULL);
+	r = begin();
+	for (i = 0; i < 2; i++)
+		add_tile(&r, i, NB_SBUF, large);
+	add_memset(&r, 0);
+	add_memset(&r, 1);
+	add_memset(&r, 0);
+	run(&r, "no room for a tile");
+}
+
+/* All rounds may need a tile from outside of their loop, not only from its first use on. */
+static void tiles_live_as_long_as_loops(void **state)
+{
+	const int large = 128 << 10;
+	unsigned int in_loop;
+
+	(void)state;
+	for (in_loop = 0; in_loop < 2; in_loop++) {
+		struct records r = begin();
+
+		add_tile(&r, 0, NB_SBUF, large);
+		if (!in_loop)
+			add_tile(&r, 1, NB_SBUF, large);
+		add_record(&r, "begin_loop", (struct nb_flat){ .arg = { 1, 4 } });
+		if (in_loop)
+			add_tile(&r, 1, NB_SBUF, large);
+		add_memset(&r, 1);
+		if (!in_loop)
+			add_memset(&r, 0);
+		add_record(&r, "end_loop", (struct nb_flat){ 0 });
+		add_memset(&r, 0);
+		run(&r, in_loop ? NULL : "no room for a tile");
+	}
+}
+
+static void tiles_are_made_before_they_are_named(void **state)
+{
+	struct records r = begin();
+
+	(void)state;
+	add_memset(&r, 0);
+	add_tile(&r, 0, NB_SBUF, 16);
+	run(&r, "before the one that makes it");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -238,6 +303,9 @@ int main(void)
 		cmocka_unit_test(cut_records_are_refused),
 		cmocka_unit_test(transfers_of_psum_are_refused),
 		cmocka_unit_test(missing_operands_are_not_older_ones),
+		cmocka_unit_test(tiles_live_from_their_first_use_on),
+		cmocka_unit_test(tiles_live_as_long_as_loops),
+		cmocka_unit_test(tiles_are_made_before_they_are_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -151,9 +151,8 @@ static int nb_tile_add(struct nb_program *nb, struct neuron_ap ap)
 	return tiles->count++;
 }
 
-/* Bytes of a partition of such a tile; 0 after an error. */
-static uint64_t nb_tile_bytes(struct nb_program *nb, enum nb_memory memory,
-			      unsigned int partitions, enum neuron_dtype dtype, unsigned int n)
+uint64_t nb_tile_bytes(struct nb_program *nb, enum nb_memory memory, unsigned int partitions,
+		       enum neuron_dtype dtype, unsigned int n)
 {
 	uint64_t bytes = (uint64_t)trn_dtype_size(dtype) * n;
 	struct nb_tiles *tiles = nb_tiles_of(nb);

@@ -50,6 +50,9 @@ struct nb_tiles {
 uint32_t nb_sbuf_bytes(unsigned int generation);
 /* The size of a partition. */
 uint32_t nb_partition_bytes(const struct nb_tiles *tiles, enum nb_memory memory);
+/* Bytes of a partition of such a tile; 0 after an error. */
+uint64_t nb_tile_bytes(struct nb_program *nb, enum nb_memory memory, unsigned int partitions,
+		       enum neuron_dtype dtype, unsigned int n);
 /* A product must not leave its bank, and other tiles of PSUM have no reason to. */
 bool nb_leaves_bank(enum nb_memory memory, unsigned int unit, unsigned int units);
 

@@ -516,26 +516,33 @@ static void set_ap(struct flat *f, struct neuron_ap *ap, const struct nb_flat_ap
 		set_index(f, ap, from);
 }
 
-/* Its operands are struct nb_flat_side, otherwise struct nb_flat_ap. */
-static bool has_sides(const struct nb_flat *call)
+bool flat_does(const struct nb_flat *call, void (*run)(struct flat *f))
 {
-	const struct flat_function *function = &functions[call->function];
+	return functions[call->function].run == run;
+}
 
-	return function->run == flat_dma || function->run == flat_reg_load ||
-	       function->run == flat_reg_store;
+bool flat_has_sides(const struct nb_flat *call)
+{
+	return flat_does(call, flat_dma) || flat_does(call, flat_reg_load) ||
+	       flat_does(call, flat_reg_store);
 }
 
 static size_t operand_bytes(const struct nb_flat *call)
 {
 	return call->count *
-	       (has_sides(call) ? sizeof(struct nb_flat_side) : sizeof(struct nb_flat_ap));
+	       (flat_has_sides(call) ? sizeof(struct nb_flat_side) : sizeof(struct nb_flat_ap));
 }
 
-/* The record at @at, whole and known; NULL: it is not. */
-static const struct nb_flat *record_at(struct flat *f, const uint8_t *at, size_t left)
+size_t flat_bytes(const struct nb_flat *call)
 {
-	const struct nb_flat *call = (const struct nb_flat *)at;
+	return sizeof(*call) + operand_bytes(call);
+}
+
+const struct nb_flat *flat_record_at(struct flat *f, size_t at)
+{
+	const struct nb_flat *call = (const struct nb_flat *)(f->records + at);
 	const struct flat_function *function;
+	size_t left = f->size - at;
 
 	if (left < sizeof(*call) ||
 	    call->function >= sizeof(functions) / sizeof(functions[0])) {
@@ -555,107 +562,26 @@ static const struct nb_flat *record_at(struct flat *f, const uint8_t *at, size_t
 	return call;
 }
 
-/* Call @visit for each tile that a record names. */
-static void each_tile(struct flat *f, size_t at,
-		      void (*visit)(struct flat *f, uint32_t tile, size_t at))
+void flat_source(struct flat *f, const struct nb_flat *call)
 {
-	const struct nb_flat_ap *ap = (const struct nb_flat_ap *)(f->call + 1);
-	const struct nb_flat_side *side = (const struct nb_flat_side *)(f->call + 1);
-	unsigned int i;
-
-	for (i = 0; i < f->call->count; i++) {
-		if (has_sides(f->call)) {
-			if (side[i].tile < f->nr_tiles)
-				visit(f, side[i].tile, at);
-			continue;
-		}
-		if (ap[i].tile < f->nr_tiles)
-			visit(f, ap[i].tile, at);
-		if (ap[i].index_tile < f->nr_tiles)
-			visit(f, ap[i].index_tile, at);
-	}
-}
-
-static void note_use(struct flat *f, uint32_t tile, size_t at)
-{
-	f->tile[tile].last = f->loops > f->tile[tile].loops ? SIZE_MAX : at;
-}
-
-static void end_tile(struct flat *f, uint32_t tile, size_t at)
-{
-	if (f->tile[tile].last != at || f->tile[tile].handle < 0)
+	if (call->file == f->file && call->line == f->line)
 		return;
-	nb_tile_end(f->nb, f->tile[tile].handle);
-	f->tile[tile].handle = -1;
+	f->file = call->file;
+	f->line = call->line;
+	nb_source(f->nb, f->file && f->file <= f->nr_files ? f->files[f->file - 1] : NULL, f->line);
 }
 
-/* What was used in a loop that ends at @at, and is older than it. */
-static void note_loop_end(struct flat *f, size_t at)
-{
-	unsigned int i;
-
-	for (i = 0; i < f->nr_tiles; i++)
-		if (f->tile[i].last == SIZE_MAX && f->tile[i].loops >= f->loops)
-			f->tile[i].last = at;
-}
-
-/* The lifetimes of the tiles. */
-static void look_ahead(struct flat *f, const uint8_t *at, size_t size)
-{
-	size_t done = 0;
-
-	while (done < size) {
-		f->call = record_at(f, at + done, size - done);
-		if (!f->call)
-			return;
-		if (functions[f->call->function].run == flat_tile_new &&
-		    flat_tile_slot(f, f->call->arg[0])) {
-			f->tile[f->call->arg[0]].loops = f->loops;
-			f->tile[f->call->arg[0]].last = done;
-		}
-		each_tile(f, done, note_use);
-		if (functions[f->call->function].run == flat_begin_loop ||
-		    functions[f->call->function].run == flat_begin_while)
-			f->loops++;
-		if (functions[f->call->function].run == flat_end_loop && f->loops) {
-			f->loops--;
-			note_loop_end(f, done);
-		}
-		done += sizeof(*f->call) + operand_bytes(f->call);
-	}
-	f->loops = 0;
-}
-
-/* Tiles that the record at @at was the last one to need. */
-static void end_tiles(struct flat *f, size_t at)
-{
-	unsigned int i;
-
-	if (functions[f->call->function].run == flat_tile_new)
-		end_tile(f, f->call->arg[0], at);
-	each_tile(f, at, end_tile);
-	if (functions[f->call->function].run != flat_end_loop)
-		return;
-	for (i = 0; i < f->nr_tiles; i++)
-		end_tile(f, i, at);
-}
-
-static void run_record(struct flat *f, const char *const *files, unsigned int nr_files)
+static void run_record(struct flat *f)
 {
 	const struct flat_function *function = &functions[f->call->function];
 	const struct nb_flat_ap *ap = (const struct nb_flat_ap *)(f->call + 1);
 	unsigned int i;
 
-	if (f->call->file != f->file || f->call->line != f->line) {
-		f->file = f->call->file;
-		f->line = f->call->line;
-		nb_source(f->nb, f->file && f->file <= nr_files ? files[f->file - 1] : NULL,
-			  f->line);
-	}
+	flat_source(f, f->call);
 	f->next = function->least;
 	/* What is not there is nothing, and not that of an earlier record. */
 	memset(f->ap, 0, sizeof(f->ap));
-	for (i = 0; !has_sides(f->call) && i < f->call->count; i++)
+	for (i = 0; !flat_has_sides(f->call) && i < f->call->count; i++)
 		set_ap(f, &f->ap[i], &ap[i]);
 	if (!nb_error(f->nb))
 		function->run(f);
@@ -664,28 +590,25 @@ static void run_record(struct flat *f, const char *const *files, unsigned int nr
 size_t nb_flat_run(struct nb_program *nb, const void *records, size_t size, unsigned int tiles,
 		   const char *const *files, unsigned int nr_files)
 {
-	struct flat f = { .nb = nb, .nr_tiles = tiles };
-	const uint8_t *at = records;
-	unsigned int i;
+	struct flat f = {
+		.nb = nb, .nr_tiles = tiles, .records = records, .size = size, .files = files,
+		.nr_files = nr_files,
+	};
 	size_t done = 0;
 
 	memset(f.queue, 0xff, sizeof(f.queue));
-	f.tile = calloc(tiles ? tiles : 1, sizeof(*f.tile));
-	if (!f.tile) {
-		nb_fail(nb, "out of memory");
+	if (flat_look_ahead(&f))
 		return 0;
-	}
-	for (i = 0; i < tiles; i++)
-		f.tile[i].handle = -1;
-	look_ahead(&f, at, size);
 	while (done < size && !nb_error(nb)) {
-		f.call = record_at(&f, at + done, size - done);
+		f.call = flat_record_at(&f, done);
 		if (f.call)
-			run_record(&f, files, nr_files);
+			flat_begin_tiles(&f, done);
+		if (!nb_error(nb))
+			run_record(&f);
 		if (nb_error(nb))
 			break;
-		end_tiles(&f, done);
-		done += sizeof(*f.call) + operand_bytes(f.call);
+		flat_end_tiles(&f, done);
+		done += flat_bytes(f.call);
 	}
 	free(f.tile);
 	return done;

@@ -6,7 +6,7 @@
  *
  * A record is a struct nb_flat, and behind it @count operands: struct nb_flat_ap of an
  * instruction, struct nb_flat_side of a transfer. All is little-endian, and aligned to 8 bytes.
- * A tile lives until the last record that names it.
+ * A tile lives from the first record that names it to the last one.
  */
 #ifndef NB_FLAT_H
 #define NB_FLAT_H

@@ -22,23 +22,16 @@ static bool memory_is_known(struct flat *f)
 	return false;
 }
 
-static unsigned int words(int32_t bytes)
-{
-	return ((uint32_t)bytes + 3) / 4;
-}
-
-/* arg 0: tile; 1: memory; 2: partitions; 3: bytes in each of them */
+/*
+ * arg 0: tile; 1: memory; 2: partitions; 3: bytes in each of them. It gets its place when a record
+ * needs it.
+ */
 void flat_tile_new(struct flat *f)
 {
 	const int32_t *arg = f->call->arg;
-	struct flat_tile *tile;
 
-	if (!flat_tile_slot(f, arg[0]) || !memory_is_known(f))
-		return;
-	tile = &f->tile[arg[0]];
-	tile->handle = nb_tile_new(f->nb, arg[1], arg[2], NEURON_DTYPE_FP32, words(arg[3]));
-	if (tile->handle >= 0)
-		tile->ap = nb_tile_ap(f->nb, tile->handle);
+	if (flat_tile_slot(f, arg[0]) && memory_is_known(f))
+		nb_tile_bytes(f->nb, arg[1], arg[2], NEURON_DTYPE_FP32, flat_words(arg[3]));
 }
 
 /* The same, and arg 4: first partition; 5: offset. The caller has seen to it that it is free. */
@@ -61,7 +54,7 @@ void flat_reserve(struct flat *f)
 
 	if (memory_is_known(f))
 		nb_tile_at(f->nb, arg[1], arg[4], arg[2], arg[5], NEURON_DTYPE_FP32,
-			   words(arg[3]));
+			   flat_words(arg[3]));
 }
 
 static int queue_of(struct flat *f, enum neuron_engine e, unsigned int priority, bool generate)

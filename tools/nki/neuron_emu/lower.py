@@ -3,12 +3,10 @@
 
 import contextlib
 
-from . import builder, cache, dtypes
+from . import builder, cache, capacity, dtypes
 from .errors import NkiCapacityError, NkiValidationError
-from .reuse import number_at, places, records, without_repeated_loads
+from .reuse import without_repeated_loads
 from .tensor import MemoryRegion, chip_type
-from .trace import ARGS, MEMORY, PSUM_BYTES, TILE_NEW
-from . import target
 
 __neuron_emu__ = True
 
@@ -115,7 +113,7 @@ def build_of(name, traces, data, schedule):
                 collectives(program, trace)
             program.run(trace.core, part, trace.tiles, list(trace.files))
         except builder.BuildError as error:
-            raise explained(part, error) from None
+            raise explained(part, error, trace.generation) from None
     try:
         for trace in traces if schedule else ():
             program.schedule(trace.core, trace.keeps_order)
@@ -133,34 +131,11 @@ def neff(name, traces, schedule=False):
     return key, path
 
 
-def explained(data, error):
+def explained(data, error, generation):
     """The exception for what the builder refuses."""
     text = str(error)
-    if "no room for a tile" not in text:
-        return NkiValidationError(text)
-    return NkiCapacityError(f"{text}; {capacity(data, error.done)}")
-
-
-def capacity(data, done):
-    """Which tiles are alive at a record that asks for one more."""
-    made, last, asked = {}, {}, None
-    for at, function, fields in records(data):
-        if function == TILE_NEW:
-            tile, memory, partitions, row = fields[ARGS:ARGS + 4]
-            if at == done:
-                asked = (memory, row)
-            elif at < done:
-                made[tile] = (row, partitions, memory, fields[3])
-        for place, _ in places(at, fields):
-            last[number_at(data, place)] = at
-    if asked is None:
-        return "the tiles that are alive leave no room"
-    memory, row = asked
-    mine = sorted((entry for tile, entry in made.items()
-                   if entry[2] == memory and last.get(tile, 0) >= done), reverse=True)
-    name = next(region.name for region, number in MEMORY.items() if number == memory)
-    limit = target.tile_size.sbuf_fmax_bytes if name == "sbuf" else PSUM_BYTES
-    needed = sum(entry[0] for entry in mine) + row
-    largest = ", ".join(f"{size / 1024:g} KiB from line {line}" for size, _, _, line in mine[:3])
-    return (f"{name} needs {needed / 1024:g} KiB of {limit / 1024:g} KiB in each partition: "
-            f"largest tiles are {largest or 'none'}")
+    for memory in ("sbuf", "psum"):
+        if f"{memory.upper()} has no room for a tile" in text:
+            return NkiCapacityError(
+                f"{text}; {capacity.explain(data, error.done, memory, generation)}")
+    return NkiValidationError(text)

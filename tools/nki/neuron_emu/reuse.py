@@ -16,8 +16,8 @@ __neuron_emu__ = True
 
 _DMA = value("function", "dma")
 SIDES = frozenset(value("function", name) for name in ("dma", "reg_load", "reg_store"))
-_BEGINS = frozenset(value("function", name) for name in ("begin_loop", "begin_while"))
-_END = value("function", "end_loop")
+BEGINS = frozenset(value("function", name) for name in ("begin_loop", "begin_while"))
+END = value("function", "end_loop")
 # Instructions that write their first operand alone.
 _READERS = frozenset(value("function", name) for name in (
     "nc_matmul", "nc_transpose", "activation", "tensor_tensor", "tensor_scalar",
@@ -98,7 +98,7 @@ class Finder:
                 tile, memory, partitions, row = fields[ARGS:ARGS + 4]
                 if memory == MEMORY[MemoryRegion.sbuf]:
                     self.tiles[tile] = Tile((partitions, row))
-            depth += (function in _BEGINS) - (function == _END)
+            depth += (function in BEGINS) - (function == END)
             key = None if depth else self._load_key(at, fields)
             if key is None:
                 self._note(at, fields)

@@ -2,7 +2,7 @@
 """What a kernel does, as records of the builder's nb_flat_run().
 
 A Trace belongs to one physical core. Each call of nki.isa adds a record. A tile lives from the
-record that makes it to the last one that names it.
+first record that names it to the last one.
 """
 
 import math
