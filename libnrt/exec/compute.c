@@ -26,8 +26,6 @@
  * @binding: its tensors
  * @timeout_ms: of each job
  * @job: id of the job under way
- * @known: its end has been seen, and
- * @wait: has the results
  * @left: further jobs after it
  * @turns: by tensor, when there is more than one job: outputs that become inputs go
  *	here and to their tensors in turn, so that the last ones are in the tensors
@@ -48,8 +46,6 @@ struct execution {
 	struct nrt_binding *binding;
 	uint32_t timeout_ms;
 	uint64_t job;
-	bool known;
-	struct drm_neuron_wait_job wait[NRT_MAX_JOBS];
 	unsigned int left;
 	struct nrt_place *turns;
 	bool traced;
@@ -184,7 +180,6 @@ static NRT_STATUS submit(struct execution *execution)
 		status = nrt_notices_clear(model, &execution->request.error);
 	if (status)
 		return status;
-	execution->known = false;
 	begin_event(execution, &execution->on_core, NRT_EVENT_KMGR_EXEC_CORE);
 	nrt_vcore_lock(model->vcore, model->cc_core);
 	tell_switch(execution);
@@ -370,29 +365,18 @@ static NRT_STATUS start(struct nrt_request *request)
 	return status;
 }
 
-static bool has_ended(struct nrt_request *request)
-{
-	struct execution *execution = execution_of(request);
-	struct nrt_model *model = execution->model;
-
-	execution->known = nrt_vcore_ended(model->vcore, model->cc_core, execution->job,
-					   execution->wait);
-	return execution->known;
-}
-
 /* Wait for the job under way. */
 static NRT_STATUS end_job(struct execution *execution)
 {
 	struct nrt_error *error = &execution->request.error;
-	struct drm_neuron_wait_job *wait = execution->wait, all;
 	struct nrt_model *model = execution->model;
-	NRT_STATUS status = NRT_SUCCESS;
+	struct drm_neuron_wait_job wait[NRT_MAX_JOBS], all;
 	struct nrt_event waiting;
+	NRT_STATUS status;
 	uint32_t reports;
 
 	begin_event(execution, &waiting, NRT_EVENT_KBL_EXEC_WAIT);
-	if (!execution->known)
-		status = nrt_vcore_wait(model->vcore, model->cc_core, execution->job, wait, error);
+	status = nrt_vcore_wait(model->vcore, model->cc_core, execution->job, wait, error);
 	nrt_event_end(&waiting, status);
 	execution->request.fatal = status || nrt_result_is_fatal(model, wait);
 	if (!status) {
@@ -490,7 +474,6 @@ static void done(struct nrt_request *request)
 
 static const struct nrt_request_ops execution_ops = {
 	.start = start,
-	.ended = has_ended,
 	.finish = finish,
 	.done = done,
 };

@@ -47,8 +47,7 @@ struct list {
  * @id: nrta_xu_id_t
  * @lock: protects the rest; never held during a step
  * @changed: a step is over, a request has its turn, or the unit is drained; for those who wait
- * @served: a worker does steps, or will, or a thread that schedules does: then nobody needs to
- *	tell a worker
+ * @served: a worker does steps, or will: then nobody needs to tell one
  * @waiting: scheduled, not started
  * @running: started, not collected
  * @nr, @nr_unwaited: requests that are not collected; those that nobody waits for
@@ -339,7 +338,7 @@ static void collect_first(struct nrt_unit *unit)
 	pthread_mutex_lock(&unit->lock);
 	retire(unit, request);
 	wake(unit);
-	/* That of the one that serves the unit. */
+	/* That of a worker; there is one for the unit at a time. */
 	if (!waited)
 		unit->ending = seq;
 	pthread_mutex_unlock(&unit->lock);
@@ -454,43 +453,17 @@ static NRT_STATUS check_room(struct nrt_unit *unit, struct nrt_error *error)
 	return NRT_SUCCESS;
 }
 
-/* With the lock, which is given up meanwhile. Is the first of the running requests over? */
-static bool first_has_ended(struct nrt_unit *unit)
-{
-	struct nrt_request *request = unit->running.head;
-	bool ended;
-
-	unit->collecting = true;
-	pthread_mutex_unlock(&unit->lock);
-	ended = request->error.status || (request->ops->ended && request->ops->ended(request));
-	pthread_mutex_lock(&unit->lock);
-	unit->collecting = false;
-	return ended;
-}
-
 /*
- * With the lock, which is given up meanwhile. The thread that schedules @request starts it, and
- * serves the unit until it has seen whether that was all: a short job may have ended.
+ * With the lock: it may start. Whoever collects the request before it may wait for that for long,
+ * and the device shall have this one by then. Otherwise a worker starts it: to tell one, or to
+ * find that it is at work, takes less time.
  */
-static void start_at_once(struct nrt_unit *unit, struct nrt_request *request)
-{
-	unit->served = true;
-	start_first(unit);
-	if (!request->alone && unit->running.head == request && first_has_ended(unit))
-		collect_first(unit);
-	unit->served = false;
-	wake(unit);
-}
-
-/* With the lock: it may start at once. */
 static void begin(struct nrt_unit *unit, struct nrt_request *request)
 {
-	if (!request->quick || unit->waiting.head != request || !can_start(unit))
-		wake(unit);
-	else if (unit->served)
+	if (request->quick && unit->collecting && unit->waiting.head == request && can_start(unit))
 		start_first(unit);
 	else
-		start_at_once(unit, request);
+		wake(unit);
 }
 
 NRT_STATUS nrt_unit_schedule(struct nrt_unit *unit, struct nrt_request *request,

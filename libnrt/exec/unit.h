@@ -46,13 +46,11 @@ typedef NRT_STATUS nrt_step_fn(struct nrt_request *request);
 /**
  * struct nrt_request_ops - the steps of a request
  * @start: NULL: there is nothing to do. After a failure @finish is not called
- * @ended: does @finish not have to wait? NULL: nobody knows
  * @finish: wait for it and do what follows; its status is that of the request
  * @done: everybody can know the status; may free the request. Only if nobody waits
  */
 struct nrt_request_ops {
 	nrt_step_fn *start;
-	bool (*ended)(struct nrt_request *request);
 	nrt_step_fn *finish;
 	void (*done)(struct nrt_request *request);
 };
@@ -62,8 +60,8 @@ struct nrt_request_ops {
  * @next: in a list of the unit
  * @ops: steps
  * @seq: its number and that of its unit
- * @quick: @start does not block, so whoever schedules the request may do it. He also collects
- *	the request if it has ended by then, unless it is @alone: to wake a worker takes longer
+ * @quick: @start does not block, so whoever schedules the request may do it while a worker waits
+ *	for the end of another one
  * @alone: it is started when all before it have been collected, and none is started
  *	until it has been collected itself
  * @fatal: after @finish: the unit takes no more requests that nobody waits for

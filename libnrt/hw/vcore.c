@@ -82,17 +82,17 @@ NRT_STATUS nrt_vcore_submit(struct nrt_vcore *vcore, struct nrt_core *cc,
 	return error->status;
 }
 
-/* 0 or a negative errno, as in drm/neuron_accel.h. */
-static int wait_until(struct nrt_vcore *vcore, struct nrt_core *cc, uint64_t job,
-		      int64_t deadline_ns, struct drm_neuron_wait_job *wait)
+NRT_STATUS nrt_vcore_wait(struct nrt_vcore *vcore, struct nrt_core *cc, uint64_t job,
+			  struct drm_neuron_wait_job *wait, struct nrt_error *error)
 {
 	struct drm_neuron_wait args = {
 		.flags = DRM_NEURON_WAIT_ALL,
-		.deadline_ns = deadline_ns,
+		.deadline_ns = INT64_MAX,
 		.jobs = { sizeof(*wait), vcore->nr + !!cc, (uintptr_t)wait },
 	};
 	struct nrt_device *device = vcore->device;
 	unsigned int i;
+	int ret;
 
 	for (i = 0; i < args.jobs.count; i++)
 		wait[i] = (struct drm_neuron_wait_job){
@@ -100,25 +100,12 @@ static int wait_until(struct nrt_vcore *vcore, struct nrt_core *cc, uint64_t job
 			.core = core_of(vcore, cc, i)->index,
 			.job = job + i,
 		};
-	return device->backend->wait(device->chip, &args);
-}
-
-NRT_STATUS nrt_vcore_wait(struct nrt_vcore *vcore, struct nrt_core *cc, uint64_t job,
-			  struct drm_neuron_wait_job *wait, struct nrt_error *error)
-{
-	int ret = wait_until(vcore, cc, job, INT64_MAX, wait);
-
+	ret = device->backend->wait(device->chip, &args);
 	if (ret)
 		return nrt_error_set(error, nrt_status_of_errno(ret),
 				     "core %u: cannot wait for job %llu: %s", vcore->number,
 				     (unsigned long long)job, strerror(-ret));
 	return NRT_SUCCESS;
-}
-
-bool nrt_vcore_ended(struct nrt_vcore *vcore, struct nrt_core *cc, uint64_t job,
-		     struct drm_neuron_wait_job *wait)
-{
-	return !wait_until(vcore, cc, job, 0, wait);
 }
 
 static NRT_STATUS add_scratch(struct nrt_vcore *vcore, uint64_t bytes, struct nrt_error *error)

@@ -81,10 +81,6 @@ NRT_STATUS nrt_vcore_submit(struct nrt_vcore *vcore, struct nrt_core *cc,
 NRT_STATUS nrt_vcore_wait(struct nrt_vcore *vcore, struct nrt_core *cc, uint64_t job,
 			  struct drm_neuron_wait_job *wait, struct nrt_error *error);
 
-/* Have all jobs of a submission ended? Then their results are in @wait. */
-bool nrt_vcore_ended(struct nrt_vcore *vcore, struct nrt_core *cc, uint64_t job,
-		     struct drm_neuron_wait_job *wait);
-
 /* The shared scratchpad has at least @bytes. What is in it does not last. */
 NRT_STATUS nrt_vcore_scratch(struct nrt_vcore *vcore, uint64_t bytes, struct nrt_error *error);
 

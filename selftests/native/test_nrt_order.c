@@ -285,6 +285,8 @@ static void test_cancelled_in_line(void **state)
 	work_init(&reader, rig, NULL);
 	work_use(&reader, &rig->memory[0], 0, 8, false);
 	schedule(rig->unit[0], &writer);
+	while (!atomic_load(&rig->memory[0].busy[0]))
+		sched_yield();
 	schedule(rig->unit[1], &reader);
 	nrt_units_cancel(rig->units);
 	nrt_unit_drain(rig->unit[1]);
