@@ -33,6 +33,36 @@ def same(kernel, want, *arrays):
     np.testing.assert_array_equal(run(kernel, *arrays), want)
 
 
+# --- more dimensions than an instruction has ---
+
+@pytest.mark.parametrize("value", ["tiles", "number"])
+def test_views_of_six_free_dimensions(value):
+    """Each element is between two neighbours of a, in three dimensions."""
+    a = numbers(4, 3, 4, 5)
+
+    def kernel(a):
+        out = output(a, (4, 6, 8, 10))
+        x = nl.load(a)
+        y = nl.ndarray((nl.par_dim(4), 6, 8, 10), dtype=a.dtype)
+        y[...] = 0.0
+        p, i, j, k, u, v, w = nl.mgrid[0:4, 0:2, 0:2, 0:2, 0:2, 0:3, 0:4]
+        to = (p, 2 * u + 1 + i, 2 * v + 1 + j, 2 * w + 1 + k)
+        if value == "number":
+            y[to] = 7.0
+        else:
+            y[to] = 3.0 * x[p, u + i, v + j, w + k] + x[p, u - i + 1, v - j + 1, w - k + 1]
+        nl.store(out, y)
+        return out
+
+    want = np.zeros((4, 6, 8, 10), np.float32)
+    for i, j, k in np.ndindex(2, 2, 2):
+        near, far = (a[:, d:d + 2, e:e + 3, f:f + 4]
+                     for d, e, f in ((i, j, k), (1 - i, 1 - j, 1 - k)))
+        want[:, 1 + i:5 + i:2, 1 + j:7 + j:2, 1 + k:9 + k:2] = (
+            7.0 if value == "number" else 3 * near + far)
+    same(kernel, want, a)
+
+
 # --- a name keeps its value ---
 
 def test_a_tile_is_used_after_it_was_assigned():

@@ -25,6 +25,7 @@ from ..trace import current
 from . import index
 from .dtypes import SHOWN, name_of, of_scalar, promoted
 from .index import Index, Mask, as_integer
+from .narrow import narrowed
 from .store import (Reduction, accumulate, assign, boxed, boxes_of, named, nothing, produce,
                     tile_shape)
 from .tensor import Blocks, Offset, SBUF, PSUM, Tensor
@@ -248,7 +249,7 @@ def copy(src, *, mask=None, dtype=None, **kwargs):
     tile(src, "src", "nl.copy")
     box = src.box(mask, "nl.copy")
     return produce(src.shape, name_of(dtype) or src.kind, box, lambda dst: isa.tensor_copy(
-        dst, src.part(box, "nl.copy")))
+        dst, narrowed(src.part(box, "nl.copy"))))
 
 
 # --- what is computed for each element ---
@@ -300,7 +301,7 @@ def operand(t, shape, box, function):
     view = t.part(part, function)
     if len(view.shape) < len(shape):
         view = view.reshape((view.shape[0],) + (1,) * (len(shape) - 1))
-    return view
+    return narrowed(view)
 
 
 def _types(operands):

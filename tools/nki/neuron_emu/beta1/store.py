@@ -18,8 +18,9 @@ from ..isa.matmul import Written
 from ..language import core
 from ..tensor import AP, MemoryRegion, NkiTensor
 from ..trace import ARGS, RECORD, TENSOR, TILE_AT, TILE_NEW, current
-from . import index
+from . import index, narrow
 from .index import Index, Mask
+from .narrow import is_wide
 from .tensor import Tensor
 
 __neuron_emu__ = True
@@ -197,7 +198,8 @@ def _assign_number(dst, value, mask):
         if value != 0:
             note(part)
         if block.on_chip and begins_well(part):
-            isa.memset(part, value)
+            for (piece,) in narrow.pieces(part):
+                isa.memset(piece, value)
         else:
             filled = core.full((part.shape[0], part.size // part.shape[0]), value, part.dtype)
             isa.dma_copy(part, filled)
@@ -244,7 +246,8 @@ def _move(dst, value, box, masked, function):
     part = dst.part(box, function)
     well = begins_well(part)
     same = redo is not None and not masked and value.kind == dst.kind and \
-        (well or redo.anywhere) and math.prod(n for _, n in redo.box) == part.size and \
+        (well and not is_wide(part) or redo.anywhere) and \
+        math.prod(n for _, n in redo.box) == part.size and \
         redo.memory is dst.buffer
     if same and _take_back(redo, part.storage):
         if redo.product is None:
@@ -255,7 +258,7 @@ def _move(dst, value, box, masked, function):
     note(part)
     source = value.part(box, function) if value.shape == dst.shape else value.whole(function)
     if well and begins_well(source) or PSUM in (dst.buffer, value.buffer):
-        isa.tensor_copy(part, source)
+        narrow.copy(part, source)
         return
     if part.storage is source.storage:
         # What a transfer reads and writes at once has no stated order.
