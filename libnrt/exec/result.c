@@ -107,7 +107,9 @@ static const char *cause_text(const struct drm_neuron_wait_job *wait)
 	if (wait->hang)
 		return "made no progress until the time limit (NEURON_RT_EXEC_TIMEOUT)";
 	if (wait->status == NEURON_JOB_ABORTED)
-		return causes[NEURON_CAUSE_RESET].text;
+		return wait->cause == NEURON_CAUSE_HOST ?
+			       "the chip could not read the job: a read of host memory failed" :
+			       causes[NEURON_CAUSE_RESET].text;
 	if (wait->cause >= NEURON_NR_CAUSES)
 		return "unknown cause";
 	if (wait->cause == NEURON_CAUSE_WINDOW && wait->source == NEURON_SOURCE_DMA)

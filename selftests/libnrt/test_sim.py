@@ -392,6 +392,14 @@ class Simulator(unittest.TestCase):
         self.assertRegex(line, "still ran when its time was over .*; sync engine, pc 0, "
                                "spin.s:5, runs; vector engine, pc 0, spin.s:2, waits")
 
+    def test_a_failed_read_of_the_host(self):
+        """A fault on demand of host memory is named, also if it strikes the job itself."""
+        self.assemble("copy", COPY.replace("TYPE", "fp32"))
+        done = self.run_program("env", "NEURON_EMU_FAULT=0:host-read-fail,count=1", "neuron-sim",
+                                "copy.neff", "--zeros")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("the chip could not read the job: a read of host memory failed", done.stderr)
+
     def test_check_of_outputs(self):
         """Outputs that the program leaves out, or a part of them, are named once."""
         self.assemble("part", PART)

@@ -217,15 +217,16 @@ static void end_job(struct emb_core *core, const struct neuron_record *record, b
 }
 
 /* Of a job that has its doorbell the device tells the gang itself. */
-static void end_aborted(struct emb_core *core, bool hang)
+static void end_aborted(struct emb_core *core, bool hang, enum neuron_cause cause)
 {
-	const struct neuron_record record = neuron_record_aborted(core->first->id);
+	struct neuron_record record = neuron_record_aborted(core->first->id);
 	const struct emb_job *job = core->first;
 
 	if (job->gang && !job->doorbell_ns && !job->gang->failed) {
 		job->gang->failed = true;
 		job->gang->culprit = job->gang_index;
 	}
+	record.cause = cause;
 	end_job(core, &record, hang);
 }
 
@@ -247,7 +248,7 @@ static void end_gang_member(struct emb_core *core)
 void emb_jobs_abort(struct emb_core *core)
 {
 	while (core->first)
-		end_aborted(core, false);
+		end_aborted(core, false, NEURON_CAUSE_RESET);
 }
 
 /* --- the job on the core --- */
@@ -353,8 +354,8 @@ static void take_dumps(struct emb_core *core)
 			emb_dump_take(gang->core[i]);
 }
 
-/* The chip broke its contract, or the job makes no progress. */
-static void give_up(struct emb_core *core, bool hang)
+/* The chip broke its contract or cannot read the job, or the job makes no progress. */
+static void give_up(struct emb_core *core, bool hang, enum neuron_cause cause)
 {
 	if (hang)
 		take_dumps(core);
@@ -363,7 +364,7 @@ static void give_up(struct emb_core *core, bool hang)
 		core->first->table = NULL;
 		core->first->trace_bo = NULL;
 	}
-	end_aborted(core, hang);
+	end_aborted(core, hang, cause);
 	if (core->wedged)
 		emb_jobs_abort(core);
 	emb_tell(core->chip);
@@ -376,7 +377,7 @@ static void take_record(struct emb_core *core)
 
 	memcpy(&copy, core->memory.ptr + AT_COMPLETION, sizeof(copy));
 	if (neuron_record_decode(&copy, core->first->id, &record))
-		give_up(core, false);
+		give_up(core, false, NEURON_CAUSE_RESET);
 	else
 		end_job(core, &record, false);
 }
@@ -434,8 +435,10 @@ uint64_t emb_service_core(struct emb_core *core)
 		cause = take_cause(core);
 		if (cause & NEURON_CORE_CAUSE_DONE)
 			take_record(core);
-		else if (hang || cause & NEURON_CORE_CAUSE_REFUSED)
-			give_up(core, !(cause & NEURON_CORE_CAUSE_REFUSED));
+		else if (cause & NEURON_CORE_CAUSE_REFUSED)
+			give_up(core, false, NEURON_CAUSE_HOST);
+		else if (hang)
+			give_up(core, true, NEURON_CAUSE_RESET);
 		else if (!cause)
 			return next;
 	}
@@ -534,7 +537,7 @@ static void abort_jobs(struct nrt_chip *chip)
 		struct emb_core *core = &chip->core[neuron_unit_number(chip->gen, i)];
 
 		if (core->first && core->first->doorbell_ns)
-			give_up(core, false);
+			give_up(core, false, NEURON_CAUSE_RESET);
 	}
 }
 
@@ -642,7 +645,7 @@ static void drop_queued(struct emb_core *core, uint64_t id)
 	core->first->next = first;
 	if (core->last == core->first)
 		core->last = before;
-	end_aborted(core, false);
+	end_aborted(core, false, NEURON_CAUSE_RESET);
 }
 
 /* With the chip's lock. */
@@ -660,7 +663,7 @@ static int cancel_locked(struct nrt_chip *chip, const struct drm_neuron_cancel *
 	if (!result)
 		return -ENOENT;
 	if (!result->ended && core->first->id == cancel->job)
-		give_up(core, false);
+		give_up(core, false, NEURON_CAUSE_RESET);
 	else if (!result->ended)
 		drop_queued(core, cancel->job);
 	result_put(result);
