@@ -9,6 +9,7 @@
 #include "top.h"
 
 #define TOP_BAR		30
+#define TOP_HEAD	3	/* rows above the chips, one of them empty */
 #define TOP_LINE	1024	/* bytes of a line, more than any terminal is wide */
 #define TOP_ITEM	48	/* bytes of the text about a memory stack */
 
@@ -116,41 +117,118 @@ static void top_draw_chip(const struct top *top, unsigned int index, int *row)
 	(*row)++;
 }
 
-static void top_draw(const struct top *top)
+/* Rows that a chip has, without the empty one behind it: drawn below the screen, where nothing is. */
+static int top_height(const struct top *top, unsigned int index)
+{
+	int row = LINES;
+
+	top_draw_chip(top, index, &row);
+	return row - LINES - 1;
+}
+
+/* How many chips from @first on are on the screen as a whole, at least one. */
+static unsigned int top_fit(const struct top *top, unsigned int first)
+{
+	int row = TOP_HEAD;
+	unsigned int i;
+
+	for (i = first; i < top->chips.count; i++) {
+		row += top_height(top, i);
+		if (row > LINES && i > first)
+			break;
+		row++;
+	}
+	return i - first;
+}
+
+static void top_draw_head(const struct top *top, unsigned int first, unsigned int shown)
 {
 	struct top_line line = { .used = 0 };
-	unsigned int i;
 	int row = 0;
 
-	erase();
 	top_add(&line, "neuron-top: %u device%s, q quits", top->chips.count,
 		top->chips.count == 1 ? "" : "s");
+	if (shown < top->chips.count)
+		top_add(&line, "; chips %u-%u of %u: arrows, PgUp, PgDn", first + 1,
+			first + shown, top->chips.count);
 	top_show(&line, &row, A_REVERSE);
 	top_add(&line, "NeuronCore utilisation: share of the last %.1f s with a job running",
 		top->interval);
 	top_show(&line, &row, A_NORMAL);
-	row++;
-	for (i = 0; i < top->chips.count && row < LINES; i++)
+}
+
+static void top_draw(const struct top *top, unsigned int first)
+{
+	int row = TOP_HEAD;
+	unsigned int i;
+
+	erase();
+	top_draw_head(top, first, top_fit(top, first));
+	for (i = first; i < top->chips.count && row < LINES; i++)
 		top_draw_chip(top, i, &row);
 	refresh();
 }
 
+/* The first chip with which the last one is on the screen. */
+static unsigned int top_last_page(const struct top *top)
+{
+	unsigned int first = top->chips.count - 1;
+
+	while (first && top_fit(top, first - 1) == top->chips.count - first + 1)
+		first--;
+	return first;
+}
+
+/* The first chip on the screen after @key; the window may have got another size, too. */
+static unsigned int top_scroll(const struct top *top, unsigned int first, int key)
+{
+	unsigned int last = top_last_page(top), page = top_fit(top, first);
+
+	switch (key) {
+	case KEY_DOWN:
+		first++;
+		break;
+	case KEY_NPAGE:
+		first += page;
+		break;
+	case KEY_END:
+		first = last;
+		break;
+	case KEY_UP:
+		first -= first ? 1 : 0;
+		break;
+	case KEY_PPAGE:
+		first -= first < page ? first : page;
+		break;
+	case KEY_HOME:
+		first = 0;
+		break;
+	}
+	return first < last ? first : last;
+}
+
 int top_screen(struct top *top, double delay)
 {
-	int ret = 0;
+	unsigned int first = 0;
+	int ret = 0, key = ERR;
 
 	if (!initscr())
 		return -1;
 	cbreak();
 	noecho();
+	keypad(stdscr, TRUE);
 	curs_set(0);
 	timeout(delay * 1000);
 	do {
-		ret = top_sample(top);
+		/* A key only scrolls: what is shown is of the last interval. */
+		if (key == ERR)
+			ret = top_sample(top);
 		if (ret)
 			break;
-		top_draw(top);
-	} while (getch() != 'q');
+		first = top_scroll(top, first, key);
+		top_draw(top, first);
+		key = getch();
+	} while (key != 'q');
 	endwin();
 	return ret;
 }
