@@ -119,6 +119,7 @@ static const char *const prefixes[] = { "NEURON_RT_", "NEURON_EMU_" };
 /* Read by the Python packages. */
 static const char *const elsewhere[] = {
 	"NEURON_EMU_BUILDER", "NEURON_EMU_NKI_CACHE_BYTES", "NEURON_EMU_NKI_PROFILE",
+	"NEURON_EMU_NKI_SCHEDULE",
 };
 
 #define NR_VARIABLES	(sizeof(variables) / sizeof(variables[0]))

@@ -202,6 +202,7 @@ static void without_effect(void **state)
 		{ "NEURON_RT_NUM_CORES", "2" }, { "NEURON_RT_LOG_LEVEL", "INFO" },
 		{ "NEURON_RT_RESET_CORES", "1" }, { "NEURON_RT_UNHEARD_OF", "" },
 		{ "NEURON_RT_LOG_LEVEL_NRT", "trace" }, { "NEURON_EMU_NKI_PROFILE", "p" },
+		{ "NEURON_EMU_NKI_SCHEDULE", "1" },
 		{ "NEURON_CC_FLAGS", "-O1" }, { "PATH_OF_NEURON_RT_", "x" },
 	};
 	size_t i;

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Views whose place the run decides: what is done with them, and what is refused."""
 
+import os
+import pathlib
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -247,3 +252,44 @@ def test_a_register_outlives_the_loop_that_lets_go_of_it():
     want = A.copy()
     want[:4] = A[0]
     np.testing.assert_array_equal(kernel(A), want)
+
+
+@pytest.mark.parametrize("grid", [0, (2, 0), -1, 1.5, ()])
+def test_a_grid_without_programs(grid):
+    kernel = nki.jit(lambda a: a)
+    if grid == ():
+        assert kernel[grid].grid == ()
+        return
+    with pytest.raises(nki.NkiValidationError, match=r"test_refused.py:\d+: .*a grid has a number"):
+        kernel[grid]
+
+
+@pytest.mark.parametrize("make", [nki.jit, nki.simulate])
+def test_functions_of_numpy(make):
+    def kernel(a):
+        return np.exp(nl.load(a))
+
+    with pytest.raises(nki.NkiValidationError, match=r"test_refused.py:\d+: np.exp: .*use nl.exp"):
+        make(kernel)(np.ones((4, 4), np.float32))
+
+
+def test_an_array_of_the_host_is_no_tile():
+    @nki.jit
+    def kernel(a):
+        out = nl.ndarray(a.shape, a.dtype, buffer=nl.shared_hbm)
+        nl.store(out, np.ones((4, 4), np.float32))
+        return out
+
+    with pytest.raises(nki.NkiValidationError, match="nl.store: the value is a tile, not a nd"):
+        kernel(np.ones((4, 4), np.float32))
+
+
+def test_without_numpy(tmp_path):
+    (tmp_path / "numpy.py").write_text("raise ImportError('No module named numpy')")
+    folder = str(pathlib.Path(nki.__file__).parents[1])
+    for words, lines in ((["-m", "neuron_emu", "x.py"], 1), (["-c", "import nki"], None)):
+        done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False,
+                              env={**os.environ, "PYTHONPATH": f"{tmp_path}:{folder}"})
+        said = done.stderr.splitlines()
+        assert done.returncode == 1 and "need NumPy (python3-numpy)" in said[-1], done.stderr
+        assert lines in (None, len(said)), done.stderr

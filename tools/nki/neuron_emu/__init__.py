@@ -1,6 +1,16 @@
 # SPDX-License-Identifier: MIT
 """The front end behind the packages `nki`: kernels in Python on the virtual chip."""
 
+import sys
+
+try:
+    import numpy as _
+except ImportError as _error:
+    _WHY = f"the packages nki and neuron_emu need NumPy (python3-numpy): {_error}"
+    # As `python3 -m neuron_emu` it is a tool, which says one line.
+    raise (SystemExit(f"neuron_emu: {_WHY}") if sys.argv[:1] == ["-m"]
+           else ImportError(_WHY)) from None
+
 from .dtypes import from_float32, to_float32
 from .errors import (NkiCapacityError, NkiCheckError, NkiError, NkiRankError,
                      NkiValidationError)

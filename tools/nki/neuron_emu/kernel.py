@@ -12,7 +12,7 @@ import numpy as np
 
 from . import arrays, collectives, dtypes, lower, memo, profile, run, target
 from .eager import Eager
-from .errors import NkiCheckError, NkiError, NkiValidationError
+from .errors import NkiCheckError, NkiError, NkiValidationError, refuse
 from .tensor import MemoryRegion, NkiTensor
 from .trace import Trace, enter
 
@@ -330,6 +330,10 @@ class Kernel:
 
     def __getitem__(self, grid):
         grid = grid if isinstance(grid, tuple) else (grid,)
+        if not all(isinstance(n, (int, np.integer)) and n > 0 for n in grid):
+            refuse(f"{self.__name__}[grid]", "a grid has a number of programs, from 1 on, in each "
+                   "dimension", ", ".join(map(repr, grid)) or "()",
+                   f"launch it as {self.__name__}(...) or {self.__name__}[2](...)")
         result = self.changed(grid=tuple(int(n) for n in grid))
         # kernel[4](...) is a call of the kernel: it knows the program and the time.
         result._compiled = self._compiled

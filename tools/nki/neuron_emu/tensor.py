@@ -179,6 +179,14 @@ class NkiTensor(Compared, NKIObject):
         values = self.numpy()
         return values if dtype is None else values.astype(dtype)
 
+    def __array_ufunc__(self, function, method, *_, **__):
+        """NumPy computes on the host, also in nki.simulate(): the kernel would not have it."""
+        from . import language
+        name = function.__name__
+        here = f"use nl.{name}()" if hasattr(language, name) else "use functions of nl or nki.isa"
+        refuse(f"np.{name}", "NumPy's functions do not compute on tensors of a kernel",
+               fix=f"{here}; numpy.asarray() gives the values to look at in nki.simulate()")
+
     def __bool__(self):
         """What `if tensor:` asks of an argument that may be None; one element of a tile has a
         value."""

@@ -101,6 +101,9 @@ def load(src, dtype=None):
 
 def store(dst, value):
     """A tensor in HBM = a tile."""
+    if not isinstance(value, NkiTensor):
+        refuse("nl.store", "the value is a tile", f"a {type(value).__name__}",
+               "arrays of the host come in as arguments of the kernel")
     if value.buffer is psum:
         copy = ndarray(value.shape, value.dtype, sbuf)
         isa.tensor_copy(copy, value)
