@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The front end behind the packages `nki`: kernels in Python on the virtual chip."""
 
+import importlib
 import sys
 
 try:
-    import numpy as _
+    importlib.import_module("numpy")
 except ImportError as _error:
     _WHY = f"the packages nki and neuron_emu need NumPy (python3-numpy): {_error}"
     # As `python3 -m neuron_emu` it is a tool, which says one line.
