@@ -76,13 +76,14 @@ void neuron_claim_live_get(struct neuron_claim *claim)
 void neuron_claim_live_put(struct neuron_claim *claim)
 {
 	struct neuron_device *ndev = claim->ndev;
+	bool last;
 
 	/* The claim may hold the device's last reference. */
 	drm_dev_get(&ndev->drm);
-	atomic_dec(&claim->nr_live);
+	last = atomic_dec_and_test(&claim->nr_live);
 	neuron_claim_put(claim);
-	atomic_dec(&ndev->nr_live);
-	wake_up_all(&ndev->live_wait);
+	if (atomic_dec_and_test(&ndev->nr_live) || last)
+		wake_up_all(&ndev->live_wait);
 	drm_dev_put(&ndev->drm);
 }
 

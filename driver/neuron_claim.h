@@ -223,7 +223,7 @@ void neuron_claim_live_get(struct neuron_claim *claim);
  * neuron_claim_live_put() - a job, a window table or a page of a list is freed
  * @claim: claim
  *
- * Wakes whoever waits on neuron_device.live_wait.
+ * The last one of the claim, or of the device, wakes whoever waits on neuron_device.live_wait.
  */
 void neuron_claim_live_put(struct neuron_claim *claim);
 

@@ -217,11 +217,27 @@ void neuron_bus_cut(struct neuron_device *ndev)
 	mutex_unlock(&ndev->bus_lock);
 }
 
+/* Under bus_lock: all units have stopped. */
+static void neuron_bus_set_open(struct neuron_device *ndev)
+{
+	pci_set_master(ndev->pdev);
+	/* Memory of other chips can have another owner. */
+	queue_work(ndev->free_wq, &ndev->kept_work);
+}
+
 void neuron_bus_restore(struct neuron_device *ndev)
 {
 	mutex_lock(&ndev->bus_lock);
 	if (!--ndev->bus_cuts)
-		pci_set_master(ndev->pdev);
+		neuron_bus_set_open(ndev);
+	mutex_unlock(&ndev->bus_lock);
+}
+
+void neuron_bus_open(struct neuron_device *ndev)
+{
+	mutex_lock(&ndev->bus_lock);
+	WRITE_ONCE(ndev->bus_cuts, 0);
+	neuron_bus_set_open(ndev);
 	mutex_unlock(&ndev->bus_lock);
 }
 

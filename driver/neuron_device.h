@@ -118,7 +118,6 @@ struct neuron_usage;
 #define NEURON_DISCARD_TIMEOUT_MS	30000
 #define NEURON_DISCARD_POLL_MS		100
 #define NEURON_SCRUB_RETRY_MS		60000
-#define NEURON_KEPT_RETRY_MS		1000
 #define NEURON_JOB_TIMEOUT_MS		30000
 #define NEURON_JOB_TIMEOUT_MAX_MS	(10 * 60 * 1000)	/* more is cut to this */
 #define NEURON_JOB_TIMEOUT_CAP		16	/* times the job's timeout */
@@ -325,8 +324,8 @@ struct neuron_counters {
  *	bound to a processor: a reset or a core dump takes seconds
  * @free_wq: frees window tables of finished jobs, and with them buffers
  * @bus_lock: protects @bus_cuts; held while bus mastering is switched
- * @bus_cuts: number of units of the chip that did not stop when asked; bus mastering is off
- *	while there is one
+ * @bus_cuts: number of units of the chip that did not stop when asked, and one more from the
+ *	beginning of a reset to the start after it; bus mastering is off while there is one
  * @fabric_id: id on the fabric
  * @fabric_key: names the fabric; 0 when the chip is in none
  * @nr_links: fabric links, fixed by the probe: a chip with another number is refused
@@ -353,7 +352,7 @@ struct neuron_counters {
  * @peer_lock: protects @peer_bos and @kept_bos
  * @peer_bos: buffers of this chip that other chips have imported (neuron_prime.c)
  * @kept_bos: buffers of other chips that are freed when no unit of this chip can write there
- * @kept_work: frees @kept_bos
+ * @kept_work: frees @kept_bos, once @bus_cuts is 0
  * @nr_gone: imported buffers whose chip has left
  * @host_lock: protects @host_bos and the memory of its buffers
  * @host_bos: buffers in host memory, imported ones too (neuron_gem.c)
@@ -422,7 +421,7 @@ struct neuron_device {
 	struct mutex peer_lock;		/* peer_bos, kept_bos */
 	struct list_head peer_bos;
 	struct list_head kept_bos;
-	struct delayed_work kept_work;
+	struct work_struct kept_work;
 	atomic_t nr_gone;
 	struct mutex host_lock;		/* host_bos */
 	struct list_head host_bos;
@@ -527,6 +526,14 @@ void neuron_bus_cut(struct neuron_device *ndev);
  * Takes neuron_device.bus_lock.
  */
 void neuron_bus_restore(struct neuron_device *ndev);
+
+/**
+ * neuron_bus_open() - no unit of an earlier life of the device runs any more
+ * @ndev: device that is being started
+ *
+ * Bus mastering is on afterwards. Takes neuron_device.bus_lock.
+ */
+void neuron_bus_open(struct neuron_device *ndev);
 
 /* Do routed addresses of one chip reach the other? */
 static inline bool neuron_same_fabric(const struct neuron_device *a,

@@ -271,20 +271,10 @@ err_fini:
 	return ret;
 }
 
-/* drm_dev_unplug() waits for others: they are told first that it comes. */
-static void neuron_unplug(struct neuron_device *ndev)
-{
-	neuron_hw_leave(ndev);
-	drm_dev_unplug(&ndev->drm);
-	neuron_reset_fini(ndev);
-	neuron_hw_stop(ndev);
-	neuron_hw_stop_for_good(ndev);
-}
-
 /*
  * Another chip has left, and its routed addresses will mean other memory: end the jobs and
  * transfers of @peer that can reach it. New windows are refused since the unplug, and jobs
- * that have an old one do not start: those that run are left.
+ * that have an old one do not start any more: those that run are left.
  */
 static void neuron_peer_stop(struct neuron_device *peer)
 {
@@ -295,12 +285,22 @@ static void neuron_peer_stop(struct neuron_device *peer)
 	neuron_copy_stop_stray(peer);
 }
 
+/* drm_dev_unplug() waits for others: they are told first that it comes. */
+static void neuron_unplug(struct neuron_device *ndev)
+{
+	neuron_hw_leave(ndev);
+	drm_dev_unplug(&ndev->drm);
+	neuron_peers_leave(ndev, neuron_peer_stop);
+	neuron_reset_fini(ndev);
+	neuron_hw_stop(ndev);
+	neuron_hw_stop_for_good(ndev);
+}
+
 static void neuron_remove(struct pci_dev *pdev)
 {
 	struct neuron_device *ndev = pci_get_drvdata(pdev);
 
 	neuron_unplug(ndev);
-	neuron_peers_leave(ndev, neuron_peer_stop);
 	neuron_fini(ndev);
 	neuron_pm_fini(ndev);
 }

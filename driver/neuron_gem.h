@@ -39,7 +39,9 @@ struct neuron_device;
  * reset of the device, succeeds.
  *
  * Memory of another chip is also kept from its next owner while a unit of the importer has not
- * stopped when it was asked: neuron_device.kept_bos.
+ * stopped when it was asked, or is about to be reset: neuron_device.kept_bos. That ends when the
+ * importer is started again, or its driver leaves; and when the driver of the other chip leaves,
+ * because whatever finds that chip next begins with an allocator of its own.
  *
  * A buffer may outlive the device: a handle, a mapping or an exported file keeps it. Its host
  * memory does not. All of it is on neuron_device.host_bos, and neuron_gem_host_release_all() gives
@@ -157,7 +159,8 @@ static inline void neuron_bo_put(struct neuron_bo *bo)
  * @page: number of the page in the buffer
  * @pfn: page frame of it
  *
- * Context: under neuron_device.host_lock or inside drm_dev_enter(). By bisection.
+ * Context: under neuron_device.host_lock or inside drm_dev_enter(), or for a job that has not
+ * ended, for which the removal waits. By bisection.
  * Return: how many pages from this one on are contiguous; 0: there is no such page.
  */
 unsigned long neuron_host_bo_pages(struct neuron_bo *bo, pgoff_t page,
@@ -326,6 +329,7 @@ void neuron_peers_init(struct neuron_device *ndev);
  * @ndev: device, unplugged and stopped
  *
  * If it could not be stopped, that memory stays allocated for ever, and the module stays loaded.
+ * Late frees of buffers of other chips are judged in the same way.
  */
 void neuron_peers_fini(struct neuron_device *ndev);
 

@@ -6,7 +6,6 @@
  * refused: HBM is no memory that a foreign device could be pointed at.
  */
 #include <linux/dma-buf.h>
-#include <linux/pci.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <drm/drm_drv.h>
@@ -85,75 +84,55 @@ struct dma_buf *neuron_gem_prime_export(struct drm_gem_object *obj, int flags)
 	return drm_gem_dmabuf_export(drm, &info);
 }
 
-/*
- * A unit of the importer that did not stop when it was asked may still write to the buffer:
- * bus mastering does not keep it from memory on the fabric. A device that was pulled out
- * reaches nothing.
- */
-static bool neuron_peer_is_reached(struct neuron_device *ndev)
-{
-	return READ_ONCE(ndev->bus_cuts) && pci_device_is_present(ndev->pdev);
-}
-
 static void neuron_peer_bo_release(struct neuron_peer_bo *pbo)
 {
 	dma_buf_put(pbo->dma_buf);
 	kfree(pbo);
 }
 
-/* Nobody has the buffer any more. Its memory is kept for as long as @ndev may write there. */
+/*
+ * Nobody on @ndev has the buffer any more. But a unit of @ndev that did not stop when it was
+ * asked may still write there: bus mastering does not keep it from the memory of other chips. So
+ * that memory stays allocated until the unit has stopped.
+ */
 static void neuron_peer_bo_retire(struct neuron_device *ndev, struct neuron_peer_bo *pbo)
 {
-	bool kept;
+	bool keep;
 
 	mutex_lock(&ndev->peer_lock);
-	kept = neuron_peer_is_reached(ndev);
-	if (kept) {
+	keep = READ_ONCE(ndev->bus_cuts);
+	if (keep)
 		list_add_tail(&pbo->link, &ndev->kept_bos);
-		queue_delayed_work(system_unbound_wq, &ndev->kept_work,
-				   msecs_to_jiffies(NEURON_KEPT_RETRY_MS));
-	}
 	mutex_unlock(&ndev->peer_lock);
-	if (!kept)
+	if (!keep)
 		neuron_peer_bo_release(pbo);
 }
 
-static void neuron_peers_free_kept(struct neuron_device *ndev)
+static void neuron_peers_kept_work(struct work_struct *work)
 {
+	struct neuron_device *ndev = container_of(work, struct neuron_device, kept_work);
 	struct neuron_peer_bo *pbo, *next;
-	LIST_HEAD(kept);
+	LIST_HEAD(free);
 
 	mutex_lock(&ndev->peer_lock);
-	list_splice_init(&ndev->kept_bos, &kept);
+	if (!READ_ONCE(ndev->bus_cuts))
+		list_splice_init(&ndev->kept_bos, &free);
 	mutex_unlock(&ndev->peer_lock);
-	list_for_each_entry_safe(pbo, next, &kept, link) {
+	list_for_each_entry_safe(pbo, next, &free, link) {
 		neuron_peer_bo_release(pbo);
 		cond_resched();
 	}
 }
 
-static void neuron_peers_kept_work(struct work_struct *work)
-{
-	struct neuron_device *ndev = container_of(to_delayed_work(work),
-						  struct neuron_device, kept_work);
-
-	if (neuron_peer_is_reached(ndev))
-		queue_delayed_work(system_unbound_wq, &ndev->kept_work,
-				   msecs_to_jiffies(NEURON_KEPT_RETRY_MS));
-	else
-		neuron_peers_free_kept(ndev);
-}
-
 void neuron_peers_init(struct neuron_device *ndev)
 {
-	INIT_DELAYED_WORK(&ndev->kept_work, neuron_peers_kept_work);
+	INIT_WORK(&ndev->kept_work, neuron_peers_kept_work);
 }
 
 void neuron_peers_fini(struct neuron_device *ndev)
 {
-	disable_delayed_work_sync(&ndev->kept_work);
-	if (!neuron_peer_is_reached(ndev))
-		neuron_peers_free_kept(ndev);
+	cancel_work_sync(&ndev->kept_work);
+	neuron_peers_kept_work(&ndev->kept_work);
 }
 
 static void neuron_peer_bo_free(struct drm_gem_object *obj)
@@ -325,6 +304,9 @@ struct drm_gem_object *neuron_gem_prime_import(struct drm_device *drm,
 		return obj;
 	}
 
+	/* Nobody may fill memory that is kept (neuron_peer_bo_retire()). */
+	if (READ_ONCE(ndev->bus_cuts))
+		return ERR_PTR(-EIO);
 	peer = to_neuron_device(obj->dev);
 	if (to_neuron_bo(obj)->kind != NEURON_BO_HBM ||
 	    !neuron_same_fabric(peer, ndev)) {

@@ -37,10 +37,10 @@
  * when the event "bind" of the PCI device comes, not yet with "add" of the DRM device.
  *
  * The removal goes the other way. neuron_hw_leave() sets the state to LEAVING and wakes all
- * who wait. drm_dev_unplug() waits for those who are inside drm_dev_enter(). neuron_hw_stop()
- * resets the cores that still run and stops the copy queues. Other chips that have windows onto
- * this one end the jobs that use them. Then claims, jobs and host memory are taken back. What open
- * files still hold is freed with them.
+ * who wait. drm_dev_unplug() waits for those who are inside drm_dev_enter(). Other chips that have
+ * windows onto this one end the jobs that use them. neuron_hw_stop() resets the cores that still
+ * run and stops the copy queues; if one of them does not stop, the whole device is reset. Then
+ * claims, jobs and host memory are taken back. What open files still hold is freed with them.
  *
  * A reset of the device is asked for by the user (file reset of the PCI device), by the PCI core
  * after an error of the link, or by neuron_request_reset(), when a core or a copy queue does not
@@ -65,15 +65,6 @@ void neuron_hw_leave(struct neuron_device *ndev)
 	neuron_discard_wake(ndev);
 }
 
-/* Nothing of an earlier life of the device runs any more. */
-static void neuron_hw_open_bus(struct neuron_device *ndev)
-{
-	mutex_lock(&ndev->bus_lock);
-	WRITE_ONCE(ndev->bus_cuts, 0);
-	pci_set_master(ndev->pdev);
-	mutex_unlock(&ndev->bus_lock);
-}
-
 static int neuron_hw_start_units(struct neuron_device *ndev)
 {
 	int ret;
@@ -84,7 +75,7 @@ static int neuron_hw_start_units(struct neuron_device *ndev)
 	ret = neuron_copy_start(ndev);
 	if (ret)
 		return ret;
-	neuron_hw_open_bus(ndev);
+	neuron_bus_open(ndev);
 	return neuron_hbm_start(ndev);
 }
 
@@ -129,12 +120,16 @@ void neuron_hw_stop(struct neuron_device *ndev)
 
 void neuron_hw_stop_for_good(struct neuron_device *ndev)
 {
-	int ret;
+	int ret = 0;
 
-	if (!READ_ONCE(ndev->bus_cuts) || !pci_device_is_present(ndev->pdev))
+	if (!READ_ONCE(ndev->bus_cuts))
 		return;
-	/* The handlers of the driver see that it leaves, and do nothing. */
-	ret = pci_reset_function_locked(ndev->pdev);
+	/*
+	 * The handlers of the driver see that it leaves, and do nothing. A device that was pulled
+	 * out reaches nothing.
+	 */
+	if (pci_device_is_present(ndev->pdev))
+		ret = pci_reset_function_locked(ndev->pdev);
 	if (ret) {
 		dev_err(ndev->drm.dev,
 			"cannot be stopped: %d; what it may write to on other chips stays allocated\n",
@@ -162,7 +157,8 @@ static void neuron_reset_freeze(struct neuron_device *ndev)
 	neuron_copy_freeze(ndev);
 	neuron_discard_stop(ndev);
 	neuron_irq_stop(ndev);
-	pci_clear_master(ndev->pdev);
+	/* What runs may go on until it was reset, and jobs end before that is sure. */
+	neuron_bus_cut(ndev);
 	dma_fence_end_signalling(cookie);
 }
 
@@ -364,7 +360,7 @@ static pci_ers_result_t neuron_slot_reset(struct pci_dev *pdev)
 	pci_restore_state(pdev);
 	/*
 	 * After an error that is not fatal nobody has reset the slot, so cores may still run; and
-	 * the state is that of a device that was master of the bus. neuron_hw_open_bus() makes it
+	 * the state is that of a device that was master of the bus. neuron_bus_open() makes it
 	 * one again when they have been reset.
 	 */
 	pci_clear_master(pdev);

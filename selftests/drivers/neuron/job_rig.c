@@ -544,12 +544,17 @@ bool rig_leaks(int fd, const struct rig_usage *before)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };
 	int64_t end = rig_now_ms() + 10000;
-	struct rig_usage now;
+	struct rig_usage now, last;
 
+	rig_usage(fd, &last);
 	do {
 		rig_usage(fd, &now);
 		if (now.live >= 0 && now.hbm <= before->hbm && now.live <= before->live)
 			return false;
+		/* Large tables take a slow kernel seconds each. */
+		if (now.hbm < last.hbm || now.live < last.live)
+			end = rig_now_ms() + 10000;
+		last = now;
 		nanosleep(&pause, NULL);
 	} while (rig_now_ms() < end);
 	fprintf(stderr, "# in use: HBM %lld, was %lld; jobs, tables, transfers %lld, were %lld\n",
