@@ -202,7 +202,7 @@ NRT_STATUS nrt_result(const struct nrt_model *model, const struct drm_neuron_wai
 	*source = '\0';
 	*address = '\0';
 	if (nrt_hang_explain(model, wait - (part - model->parts), hang) && wait->hang)
-		text = "still ran when its time was over (NEURON_RT_EXEC_TIMEOUT, with progress 16 times as long)";
+		text = "still ran when its time was over (16 times NEURON_RT_EXEC_TIMEOUT)";
 	describe_core(model, part, core, sizeof(core));
 	if (!wait->hang && wait->status == NEURON_JOB_ERROR) {
 		describe_source(part, wait, source, sizeof(source));

@@ -236,13 +236,13 @@ static void command_lines(void **state)
 	assert_int_equal(run(folder, "grep -q '^1 error$' e"), 0);
 	assert_int_equal(run(folder, "$NEURON_AS none.s 2>e"), 1);
 	/* Of the assembler and of the builder; 20 of them, and how many that was. */
-	assert_int_equal(run(folder, "{ echo .input x fp32 4; for i in $(seq 8); do "
-				     "echo .input x fp32 4; echo nonsense; done; } >f.s"), 0);
+	assert_int_equal(run(folder, "yes '.input x fp32 4' | head -9 >f.s"), 0);
+	assert_int_equal(run(folder, "yes nonsense | head -8 >>f.s"), 0);
 	assert_int_equal(run(folder, "$NEURON_AS f.s 2>e; grep -c ': error: ' e | grep -qx 16"),
 			 0);
 	assert_int_equal(run(folder, "tail -n 1 e | grep -qx '16 errors'"), 0);
-	assert_int_equal(run(folder, "seq 30 >f.s; $NEURON_AS f.s 2>e; grep -c error: e | "
-				     "grep -qx 20"), 0);
+	assert_int_equal(run(folder, "seq 30 >f.s; $NEURON_AS f.s 2>e"), 1);
+	assert_int_equal(run(folder, "grep -c error: e | grep -qx 20"), 0);
 	assert_int_equal(run(folder, "tail -n 1 e | grep -q '^20 errors; what'"), 0);
 	assert_int_equal(run(folder, "$NEURON_AS a.s b.s -o c.neff"), 0);
 	assert_int_equal(run(folder, "$OBJDUMP c.neff -o c.s && $NEURON_AS c.s -o d.neff"), 0);

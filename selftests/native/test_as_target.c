@@ -96,10 +96,10 @@ static void what_is_no_instruction(void **state)
 	(void)state;
 	refused(NO_TARGET, "tensor",
 		"load_stationary sbuf[0:32, 0x400 : 64 fp16] array[32:63, 64:128]",
-		"load_stationary: a part of the array has 32, 64 or 128 rows and columns, and begins at a multiple of their number");
+		"load_stationary: a part of the array has 32, 64 or 128 rows and columns at a multiple");
 	refused(NO_TARGET, "tensor",
 		"matmul psum[0:128, 0 : 10 fp32], sbuf[0:64, 0x800 : 10 bf16] acc written[0:128, 0:6]",
-		"matmul: written needs a range that is not empty, and goes with neither acc nor transpose");
+		"matmul: written needs a range, and goes with neither acc nor transpose");
 }
 
 int main(void)

@@ -216,9 +216,9 @@ static void without_effect(void **state)
 			       "NEURON_RT_PROFILE_BUF_DMA_MB=64 has no effect: "));
 	assert_non_null(strstr(told("NEURON_RT_PROFILE_BUF", "64"), "no such variable"));
 	assert_non_null(strstr(told("NEURON_RT_NUM_CORE", "2"),
-			       "NEURON_RT_NUM_CORE is set, but there is no such variable: it has no effect; did you mean NEURON_RT_NUM_CORES?"));
+			       "it has no effect; did you mean NEURON_RT_NUM_CORES?"));
 	assert_non_null(strstr(told("NEURON_EMU_INSTANZ", "trn1"),
-			       "NEURON_EMU_INSTANZ is set, but there is no such variable: it has no effect; did you mean NEURON_EMU_INSTANCE?"));
+			       "it has no effect; did you mean NEURON_EMU_INSTANCE?"));
 	assert_null(strstr(told("NEURON_EMU_SOMETHING_ELSE", "1"), "did you mean"));
 	assert_string_equal(told("NEURON_RT_LOG_LEVEL", "LOUD"),
 			    "NEURON_RT_LOG_LEVEL=LOUD is no level: use QUIET, ERROR, WARNING, INFO, DEBUG or TRACE; ERROR holds");

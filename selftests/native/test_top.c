@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The screen of neuron-top in a pseudo-terminal of 24 lines, with 16 chips that are made up. What is
- * shown is looked at when the next look at the chips would come.
+ * The screen of neuron-top in a pseudo-terminal of 24 lines, with 16 chips that are made up. What
+ * is shown is looked at when the next look at the chips would come.
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -46,7 +46,7 @@ struct flat {
 	unsigned int next;	/* operand that is the next column */
 	int queue[NEURON_NR_ENGINES][FLAT_PRIORITIES][2];
 	unsigned int blocks;	/* of generated descriptors */
-	unsigned int loops;	/* that are open, while flat_look_ahead() goes through the records */
+	unsigned int loops;	/* that are open, while flat_look_ahead() looks at the records */
 	size_t begin[NEURON_NR_REGS];	/* of each of them */
 	int ready[NEURON_NR_ENGINES];	/* semaphores of the barriers of a pair of cores */
 	int other[NEURON_NR_ENGINES];	/* those of the other core, as variables */

@@ -399,7 +399,7 @@ static bool nb_is_carried(const struct nb_edit *edit, const struct nb_edit *end,
 	       (edit->kind == NB_EDIT_WAIT || edit->kind == NB_EDIT_TAKE);
 }
 
-/* The line of what is made behind all old instructions: the table of lines goes on with the last. */
+/* The line of what is made behind all old instructions: that of the last of them. */
 static uint32_t nb_last_line(const struct nb_stream *old)
 {
 	const struct nb_line *last = old->nr_lines ? &old->line[old->nr_lines - 1] : NULL;
@@ -414,7 +414,7 @@ static int nb_weave_edits(struct nb_weaver *weaver, struct nb_gates *gates, uint
 
 	if (pc < weaver->old->count)
 		inst = &weaver->left[pc];
-	/* The nops of a transfer have no line; what is made behind them has that of the transfer. */
+	/* The nops of a transfer have no line; what comes behind them has that of the transfer. */
 	if (!inst)
 		weaver->debug = nb_last_line(weaver->old);
 	else if (!weaver->nops)

@@ -196,7 +196,8 @@ static void check_builder(struct as_unit *unit)
 	if (!strncmp(text, place, strlen(place)))
 		text += strlen(place);
 	as_error_at(unit, unit->line, 1, "%s", text);
-	unit->dead |= strstr(text, "out of memory") != NULL;
+	if (strstr(text, "out of memory"))
+		unit->dead = true;
 	nb_forget_error(unit->nb);
 }
 

@@ -117,7 +117,7 @@ static void top_draw_chip(const struct top *top, unsigned int index, int *row)
 	(*row)++;
 }
 
-/* Rows that a chip has, without the empty one behind it: drawn below the screen, where nothing is. */
+/* Rows of a chip without the empty one behind it, which may be drawn below the screen. */
 static int top_height(const struct top *top, unsigned int index)
 {
 	int row = LINES;

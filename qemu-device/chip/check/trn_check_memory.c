@@ -274,8 +274,10 @@ static uint64_t count_in_page(struct trn_shadow *shadow, uint64_t offset, uint64
 
 		if (page->written[b / TRN_SHADOW_LINE] >> b % TRN_SHADOW_LINE & 1)
 			continue;
-		if (!found->count && !count)
-			found->first = found->end = offset;
+		if (!found->count && !count) {
+			found->first = offset;
+			found->end = offset;
+		}
 		if (found->end == offset)
 			found->end++;
 		count++;

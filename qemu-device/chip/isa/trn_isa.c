@@ -541,13 +541,13 @@ const char *trn_isa_rule(const struct neuron_inst *inst, unsigned int engine)
 	if (!ops_known(isa, inst))
 		return operator_rule(isa, inst);
 	if (!flags_make_sense(isa, inst))
-		return "a modifier is none of this instruction, or says something of an operand that is not there";
+		return "a modifier is not one of this instruction, or its operand is not there";
 	if (!reduce_makes_sense(isa, inst))
 		return "a reduction needs an operator, and an instruction that can reduce";
 	if (!array_well_formed(inst))
-		return "a part of the array has 32, 64 or 128 rows and columns, and begins at a multiple of their number";
+		return "a part of the array has 32, 64 or 128 rows and columns at a multiple";
 	if (!written_well_formed(inst))
-		return "written needs a range that is not empty, and goes with neither acc nor transpose";
+		return "written needs a range, and goes with neither acc nor transpose";
 	if (!fields_well_formed(isa, inst))
 		return field_rule(isa, inst);
 	if (!transfer_well_formed(inst))
