@@ -46,14 +46,29 @@ static void neuron_kunit_gem_cursor(struct kunit *test)
 	kvfree(bo->starts);
 }
 
-/* Chunks as they come: large ones first, the order falls. Only the page numbers are looked at. */
+static void neuron_kunit_free_page(void *page)
+{
+	put_page(page);
+}
+
+/*
+ * Chunks as they come: large ones first, the order falls. Only page numbers are computed, so one
+ * page does for the first pages of all even ones, and another for those of all odd ones.
+ */
 static struct neuron_host_bo *neuron_kunit_host_bo(struct kunit *test)
 {
 	struct neuron_host_bo *hbo = kunit_kzalloc(test, sizeof(*hbo), GFP_KERNEL);
 	struct neuron_host_chunk *chunks;
+	struct page *page[2];
 	pgoff_t first = 0;
 	unsigned int i;
 
+	for (i = 0; i < ARRAY_SIZE(page); i++) {
+		page[i] = alloc_page(GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, page[i]);
+		KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, neuron_kunit_free_page,
+								   page[i]));
+	}
 	KUNIT_ASSERT_NOT_NULL(test, hbo);
 	hbo->bo.kind = NEURON_BO_HOST;
 	hbo->nr_chunks = NEURON_KUNIT_PIECES;
@@ -63,7 +78,7 @@ static struct neuron_host_bo *neuron_kunit_host_bo(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, chunks);
 	for (i = 0; i < hbo->nr_chunks; i++) {
 		hbo->index[i] = &chunks[i];
-		chunks[i].page = pfn_to_page(1024 * i);
+		chunks[i].page = page[i % 2];
 		chunks[i].first = first;
 		chunks[i].order = NEURON_HOST_MAX_ORDER - i / 100;
 		first += 1ul << chunks[i].order;
@@ -74,15 +89,16 @@ static struct neuron_host_bo *neuron_kunit_host_bo(struct kunit *test)
 static void neuron_kunit_gem_host_pages(struct kunit *test)
 {
 	struct neuron_host_bo *hbo = neuron_kunit_host_bo(test);
-	unsigned long pfn, nr, page = 0;
+	unsigned long pfn, first, nr, page = 0;
 	unsigned int i;
 
 	for (i = 0; i < hbo->nr_chunks; i++) {
+		first = page_to_pfn(hbo->index[i]->page);
 		nr = 1ul << hbo->index[i]->order;
 		KUNIT_ASSERT_EQ(test, neuron_host_bo_pages(&hbo->bo, page, &pfn), nr);
-		KUNIT_ASSERT_EQ(test, pfn, 1024 * i);
+		KUNIT_ASSERT_EQ(test, pfn, first);
 		KUNIT_ASSERT_EQ(test, neuron_host_bo_pages(&hbo->bo, page + nr - 1, &pfn), 1);
-		KUNIT_ASSERT_EQ(test, pfn, 1024 * i + nr - 1);
+		KUNIT_ASSERT_EQ(test, pfn, first + nr - 1);
 		page += nr;
 	}
 	/* Behind the end, and when the memory was given back. */
