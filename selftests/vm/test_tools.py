@@ -13,7 +13,7 @@ from fault_job import JOB, Chip
 CORES = 8                   # of a Trainium2
 MEMORY = 96 << 30
 LOGICAL = 2                 # NeuronCores of a logical one, unless the environment says otherwise
-USAGE = 64                  # exit status of a wrong command line, as sysexits.h has it
+USAGE = 2                   # exit status of a wrong command line
 WIDTHS = (80, 200)
 ROWS = 40                   # enough for two chips
 BAR = 30
