@@ -52,7 +52,8 @@ enum neuron_cause trn_inspect_write(struct trn_chip *chip, uint64_t addr, const 
 /**
  * struct trn_unwritten - bytes that nobody has written since their memory was cleared
  * @count: how many
- * @first, @end: the first of them, and the end of those that follow it without a gap
+ * @first: the first of them
+ * @end: the end of those that follow it without a gap
  */
 struct trn_unwritten {
 	uint64_t count;
