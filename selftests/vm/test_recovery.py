@@ -438,7 +438,7 @@ def start_by_files(rig):
 
 def ask_by_files(rig, command):
     """Give it a command; the errno of its answer."""
-    count = "grep -c ^@ /tmp/out || true"
+    count = "cat /tmp/out 2>/dev/null | grep -c ^@ || true"   # it may not be there yet
     before = int(rig.vm.output(count))
     rig.vm.output(f"echo {command} >/tmp/in")
     deadline = time.monotonic() + 120
