@@ -515,14 +515,15 @@ static bool check_form(struct nb_rules *rules)
 	return !rule || nb_broken(rules, "%s", rule);
 }
 
-static struct nb_rules rules_of(const struct nb_program *nb, enum neuron_engine e,
+/* @generation: 0: not known, and then the newest one */
+static struct nb_rules rules_of(unsigned int generation, enum neuron_engine e,
 				const struct neuron_inst *inst)
 {
 	return (struct nb_rules){
 		.inst = inst,
 		.isa = trn_isa_lookup(inst->opcode),
 		.engine = e,
-		.generation = nb->generation ? nb->generation : NEWEST,
+		.generation = generation ? generation : NEWEST,
 	};
 }
 
@@ -535,7 +536,7 @@ static bool check_all(struct nb_rules *rules)
 
 bool nb_check(struct nb_program *nb, enum neuron_engine e, const struct neuron_inst *inst)
 {
-	struct nb_rules rules = rules_of(nb, e, inst);
+	struct nb_rules rules = rules_of(nb->generation, e, inst);
 
 	if (e >= NEURON_NR_ENGINES || !rules.isa)
 		return !nb_fail_here(nb, "no engine %d, or no such instruction", e);
@@ -579,12 +580,7 @@ static bool check_fit(struct nb_rules *rules, unsigned int field, const struct n
 bool nb_fits(unsigned int generation, enum neuron_engine e, const struct neuron_inst *inst,
 	     char *rule, size_t size)
 {
-	struct nb_rules rules = {
-		.inst = inst,
-		.isa = trn_isa_lookup(inst->opcode),
-		.engine = e,
-		.generation = generation ? generation : NEWEST,
-	};
+	struct nb_rules rules = rules_of(generation, e, inst);
 
 	if (!rules.isa)
 		return true;
@@ -600,12 +596,7 @@ bool nb_fits(unsigned int generation, enum neuron_engine e, const struct neuron_
 bool nb_allowed(unsigned int generation, enum neuron_engine e, const struct neuron_inst *inst,
 		char *rule, size_t size)
 {
-	struct nb_rules rules = {
-		.inst = inst,
-		.isa = trn_isa_lookup(inst->opcode),
-		.engine = e,
-		.generation = generation ? generation : NEWEST,
-	};
+	struct nb_rules rules = rules_of(generation, e, inst);
 
 	if (e < NEURON_NR_ENGINES && rules.isa && check_all(&rules))
 		return true;
@@ -616,7 +607,7 @@ bool nb_allowed(unsigned int generation, enum neuron_engine e, const struct neur
 bool nb_accepts(const struct nb_program *nb, enum neuron_engine e,
 		const struct neuron_inst *inst)
 {
-	struct nb_rules rules = rules_of(nb, e, inst);
+	struct nb_rules rules = rules_of(nb->generation, e, inst);
 
 	return e < NEURON_NR_ENGINES && rules.isa && !changes_bits(&rules) && check_all(&rules);
 }
