@@ -2,7 +2,7 @@
 """Which tiles take the room that another one needs."""
 
 from .builder import value
-from .reuse import BEGINS, END, number_at, places, records
+from .records import BEGINS, END, number_at, operands, records
 from .trace import ARGS, MEMORY, PSUM_BYTES, RESERVE, TILE_NEW
 
 __neuron_emu__ = True
@@ -31,7 +31,7 @@ def lives(data):
         if function == TILE_NEW:
             tile, memory, _, row = fields[ARGS:ARGS + 4]
             tiles[tile] = Life(memory, row, fields[3], len(loops))
-        for place, _ in places(at, fields):
+        for place, _ in operands(at, fields):
             tile = tiles.get(number_at(data, place))
             if tile is None:
                 continue

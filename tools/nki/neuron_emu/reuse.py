@@ -9,16 +9,13 @@ with the same loads. So the first one serves for all, as long as there is room t
 import collections
 
 from .builder import value
-from .tensor import AP, NONE, SIDE, MemoryRegion
+from .records import BEGINS, DMA, END, end_of, number_at, operands, records
+from .tensor import NONE, SIDE, MemoryRegion
 from .trace import ARGS, MEMORY, RECORD, TILE_NEW
 
 __neuron_emu__ = True
 
-_DMA = value("function", "dma")
-SIDES = frozenset(value("function", name) for name in ("dma", "reg_load", "reg_store"))
-BEGINS = frozenset(value("function", name) for name in ("begin_loop", "begin_while"))
-END = value("function", "end_loop")
-# Instructions that write their first operand alone.
+# Instructions that write their first operand alone: acc_read brings what they reduce.
 _READERS = frozenset(value("function", name) for name in (
     "nc_matmul", "nc_transpose", "activation", "tensor_tensor", "tensor_scalar",
     "scalar_tensor_tensor", "tensor_reduce", "tensor_copy", "reciprocal", "exponential",
@@ -27,30 +24,11 @@ _READERS = frozenset(value("function", name) for name in (
 _KEPT = 0.5
 
 
-def records(data):
-    """(offset, function, arguments) of each record."""
-    at = 0
-    while at < len(data):
-        fields = RECORD.unpack_from(data, at)
-        yield at, fields[0], fields
-        at += RECORD.size + fields[2] * (SIDE.size if fields[0] in SIDES else AP.size)
-
-
 def places(at, fields):
     """(offset of its number, whether it is only read) of each tile that a record names."""
-    function = fields[0]
-    reads = function == _DMA or function in _READERS
-    size = SIDE.size if function in SIDES else AP.size
-    for i in range(fields[2]):
-        place = at + RECORD.size + i * size
-        yield place, reads and i > 0
-        if size == AP.size:
-            yield place + 28, False
-
-
-def number_at(data, place):
-    """The tile that is named there."""
-    return int.from_bytes(data[place:place + 4], "little")
+    reads = fields[0] == DMA or fields[0] in _READERS
+    for place, operand in operands(at, fields):
+        yield place, reads and operand > 0
 
 
 class Tile:
@@ -78,7 +56,7 @@ class Finder:
     def _load_key(self, at, fields):
         """What a load into a tile brings, or None: the record is something else."""
         # Function, operands, flags.
-        if fields[0] != _DMA or fields[2] != 2 or fields[5]:
+        if fields[0] != DMA or fields[2] != 2 or fields[5]:
             return None
         to = at + RECORD.size
         source = to + SIDE.size
@@ -156,10 +134,9 @@ def without_repeated_loads(trace):
     for at, function, fields in records(trace.bytes):
         if function == TILE_NEW and fields[ARGS] in same or finder.loads.get(at) in same:
             continue
-        end = at + RECORD.size + fields[2] * (SIDE.size if function in SIDES else AP.size)
-        for place, _ in places(at, fields):
+        for place, _ in operands(at, fields):
             other = same.get(number_at(data, place))
             if other is not None:
                 data[place:place + 4] = other.to_bytes(4, "little")
-        parts.append(data[at:end])
+        parts.append(data[at:end_of(at, fields)])
     return b"".join(parts)
