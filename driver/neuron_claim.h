@@ -215,7 +215,7 @@ void neuron_claim_put(struct neuron_claim *claim);
 
 /**
  * neuron_claim_live_get() - a job, a window table or a page of a list is made
- * @claim: claim; the job or table holds a reference of it
+ * @claim: claim; what is made holds a reference of it
  */
 void neuron_claim_live_get(struct neuron_claim *claim);
 
