@@ -26,6 +26,7 @@ from . import index
 from .dtypes import SHOWN, name_of, of_scalar, promoted
 from .index import Index, Mask, as_integer
 from .narrow import narrowed
+from .once import Once
 from .store import (Reduction, accumulate, assign, boxed, boxes_of, named, nothing, produce,
                     tile_shape)
 from .tensor import Blocks, Offset, SBUF, PSUM, Tensor
@@ -75,11 +76,18 @@ def finfo(dtype):
 
 
 def affine_range(*args, **hints):
-    """Python's range: the loop is unrolled, and hints to a compiler change nothing."""
+    """The loop is unrolled, and hints to a compiler change nothing. Numbers that the body counts
+    begin each iteration with what they were before the loop: Beta 1 runs the body once.
+    """
+    return Once(*(int(n) for n in args))
+
+
+sequential_range = affine_range
+
+
+def static_range(*args, **hints):
+    """Python's range: Beta 1 unrolls this loop, too."""
     return range(*(int(n) for n in args))
-
-
-static_range = sequential_range = affine_range
 
 
 # --- tensors ---
@@ -170,9 +178,10 @@ def static_cast(input_data, dtype):
     """A number or array of another type; a tile is copied."""
     if isinstance(input_data, Tensor):
         return copy(input_data, dtype=dtype)
-    if name_of(dtype) in _dtypes.FORMATS:
-        return _dtypes.from_float32(np.asarray(input_data), name_of(dtype))
-    return np.asarray(input_data).astype(dtype)[()]
+    found, name = np.asarray(input_data), name_of(dtype)
+    if found.dtype.kind == "V":
+        found = _dtypes.to_float32(found)
+    return _dtypes.from_float32(found, name)[()]
 
 
 # --- HBM and the chip ---
