@@ -345,6 +345,11 @@ static void neuron_job_look(struct neuron_core *core)
 		neuron_job_signal(fence, error);
 }
 
+/*
+ * The driver rings no doorbell of a core that runs and writes no job block that is malformed.
+ * So the device could not read the block. A job that the reset of its core aborts keeps this
+ * cause.
+ */
 static void neuron_job_refused_interrupt(struct neuron_core *core)
 {
 	unsigned long flags;
@@ -352,6 +357,7 @@ static void neuron_job_refused_interrupt(struct neuron_core *core)
 	spin_lock_irqsave(&core->lock, flags);
 	if (core->active && !core->active->faulted) {
 		core->active->broken = true;
+		core->active->result->record.cause = NEURON_CAUSE_HOST;
 		neuron_job_hand_over(core);
 	}
 	spin_unlock_irqrestore(&core->lock, flags);

@@ -436,7 +436,8 @@ def test_irq_storm(rig):
 def test_host_read_fail(rig):
     rig.vm.fault("host-read-fail,count=1")
     answer = rig.ask(f"job 0 {LIMIT}")
-    assert answer["status"] != STATUS["OK"], f"the job was not refused: {answer}"
+    assert (answer["status"], answer["cause"]) == (STATUS["ABORTED"], CAUSE["HOST"]), \
+        f"the job was not refused: {answer}"
     rig.struck()
 
 

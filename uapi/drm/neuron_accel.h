@@ -983,7 +983,8 @@ struct drm_neuron_submit {
  * @core: core it runs on
  * @job: job id from submit, or id of the transfer
  * @status: out: enum drm_neuron_job_status; 0: it has not ended, and what follows is zero
- * @cause: out: enum drm_neuron_cause; others may be added
+ * @cause: out: enum drm_neuron_cause; others may be added. HOST of an aborted job means that
+ *	the device could not read it
  * @source: out: engine, or DRM_NEURON_SOURCE_*
  * @queue: out: with DRM_NEURON_SOURCE_DMA, and with cause QUEUE: queue of @dma_engine,
  *	and DRM_NEURON_QUEUE_WRITES for the ring that writes memory
