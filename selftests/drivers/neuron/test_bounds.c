@@ -91,8 +91,7 @@ FIXTURE_TEARDOWN(bounds)
 	rig_close(&self->b);
 }
 
-/* Some sixty large tables take a slow host a while. */
-TEST_F_TIMEOUT(bounds, user, 280)
+TEST_F(bounds, user)
 {
 	unsigned int first, second;
 	struct rig third;
@@ -122,7 +121,7 @@ TEST_F_TIMEOUT(bounds, user, 280)
 }
 
 /* Far more in all than the bound: nothing stays on the account. */
-TEST_F_TIMEOUT(bounds, claims_in_turn, 280)
+TEST_F(bounds, claims_in_turn)
 {
 	struct rig rig;
 	int error;

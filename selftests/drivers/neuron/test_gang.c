@@ -524,7 +524,7 @@ static void *opposite_run(void *arg)
 	return NULL;
 }
 
-TEST_F_TIMEOUT(gang, opposite_order_does_not_deadlock, 600)
+TEST_F(gang, opposite_order_does_not_deadlock)
 {
 	struct opposite o[2] = {
 		{ self->unit, false, 0 },

@@ -177,7 +177,7 @@ static bool unbinds(const char *address)
 	return false;
 }
 
-TEST_F_TIMEOUT(stuck, delays_no_removal, 180)
+TEST_F(stuck, delays_no_removal)
 {
 	struct stuck_call c = {
 		.rig = &self->rig,

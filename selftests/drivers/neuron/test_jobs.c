@@ -450,7 +450,7 @@ TEST_F(job, unchanged_binding_costs_nothing)
  * A core takes as many jobs as QUERY says and not one more; the place of a job that has
  * ended is free for whoever has waited for it.
  */
-TEST_F_TIMEOUT(job, queue_has_its_depth, 120)
+TEST_F(job, queue_has_its_depth)
 {
 	struct drm_neuron_reset reset = {
 		.claim = self->rig.claim,
@@ -487,7 +487,7 @@ TEST_F_TIMEOUT(job, queue_has_its_depth, 120)
  * Queued jobs hold old tables; a program cannot eat the kernel's memory so. Some forty large
  * tables take a slow host a while.
  */
-TEST_F_TIMEOUT(job, versions_are_bounded, 240)
+TEST_F(job, versions_are_bounded)
 {
 	struct drm_neuron_reset reset = {
 		.claim = self->rig.claim,

@@ -160,7 +160,7 @@ static pid_t expect_complete_tree(const struct drm_neuron_device_info *info)
 #define TURNS	3
 
 /* Whoever hears of the device finds all of its files, and hears once of its end. */
-TEST_F_TIMEOUT(tree, uevent_comes_last, 180)
+TEST_F(tree, uevent_comes_last)
 {
 	const char * const removed[] = { "ACTION=remove", "SUBSYSTEM=neuron_device", NULL };
 	int i, status, fd;
@@ -317,7 +317,7 @@ static uint64_t device_resets(int fd)
 }
 
 /* The whole device, soon: what there was is lost. */
-TEST_F_TIMEOUT(tree, reset, 120)
+TEST_F(tree, reset)
 {
 	char path[256];
 	int i;

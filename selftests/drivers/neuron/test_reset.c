@@ -332,7 +332,7 @@ static void *make(void *arg)
 }
 
 /* A claim or a buffer that is made in a reset, or right after it, is not lost in it. */
-TEST_F_TIMEOUT(reset, made_meanwhile, 300)
+TEST_F(reset, made_meanwhile)
 {
 	struct drm_neuron_bo_create canary;
 	struct maker maker[MAKERS];

@@ -146,7 +146,7 @@ static int64_t bind_within(struct pieces *p, uint64_t offset,
  * ten times as long as the near one took. The time to find the pieces one by one is
  * hundreds of times as long.
  */
-TEST_F_TIMEOUT(scattered, far_end, 280)
+TEST_F(scattered, far_end)
 {
 	int64_t near, far;
 	int status;
@@ -181,7 +181,7 @@ static bool is_translated(void)
  * page of kernel memory for itself and counts as one, so that a claim cannot have far more
  * than its 256 MiB.
  */
-TEST_F_TIMEOUT(scattered, lists_count_as_pages, 280)
+TEST_F(scattered, lists_count_as_pages)
 {
 	struct drm_neuron_window one;
 	int i, ret = 0;
@@ -211,7 +211,7 @@ static int first_word(struct rig *rig, uint32_t index, uint32_t *word)
 	return ret ? ret : result.status == NEURON_JOB_OK ? 0 : -EIO;
 }
 
-TEST_F_TIMEOUT(scattered, killed_half_way, 280)
+TEST_F(scattered, killed_half_way)
 {
 	uint32_t first, last, old, new, whole = 0;
 	unsigned int turn;

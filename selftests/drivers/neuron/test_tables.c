@@ -181,7 +181,7 @@ FIXTURE_TEARDOWN(tables)
 	close(self->fd);
 }
 
-TEST_F_TIMEOUT(tables, memory_comes_back_to_the_byte, 280)
+TEST_F(tables, memory_comes_back_to_the_byte)
 {
 	struct rig *rig = &self->t.rig;
 	struct drm_neuron_window last = window(LAST, rig->bo, 0, PAGE);
@@ -221,7 +221,7 @@ TEST_F(tables, what_is_empty_takes_nothing)
 }
 
 /* Queued jobs have the table of their submission; what did not change is there once. */
-TEST_F_TIMEOUT(tables, a_change_copies_a_piece, 280)
+TEST_F(tables, a_change_copies_a_piece)
 {
 	enum { JOBS = 8, FROM = 40000, TO = 50000 };
 	struct rig *rig = &self->t.rig;
@@ -296,7 +296,7 @@ TEST_F(tables, a_table_grows)
 }
 
 /* What one window of a call is refused for, the call is refused for. */
-TEST_F_TIMEOUT(tables, a_refused_call_changes_nothing, 280)
+TEST_F(tables, a_refused_call_changes_nothing)
 {
 	struct rig *rig = &self->t.rig;
 	struct drm_neuron_window *last = &self->t.windows[self->t.count - 1];
@@ -382,7 +382,7 @@ FIXTURE_TEARDOWN(fragmented)
 }
 
 /* Every window of the table, each onto two pieces. */
-TEST_F_TIMEOUT(fragmented, a_table_of_all_windows, 280)
+TEST_F(fragmented, a_table_of_all_windows)
 {
 	static const uint32_t some[] = { 0, 1, 123, 124, 2046, 2047, 32768, 65529, 65530 };
 	struct drm_neuron_window last = window(LAST, self->bo.handle, 0, PAGE);
@@ -414,7 +414,7 @@ TEST_F_TIMEOUT(fragmented, a_table_of_all_windows, 280)
 }
 
 /* A list of several pages, read on both sides of each link. */
-TEST_F_TIMEOUT(fragmented, a_window_of_all_pieces, 280)
+TEST_F(fragmented, a_window_of_all_pieces)
 {
 	struct drm_neuron_window all = window(RIG_WINDOW_FREE, self->bo.handle, 0, HOLES * PAGE);
 	struct drm_neuron_window none = { .index = RIG_WINDOW_FREE };
@@ -442,7 +442,7 @@ TEST_F_TIMEOUT(fragmented, a_window_of_all_pieces, 280)
  * More extents than a table may have in all, those of the rig's own windows included: what
  * the driver takes, the chip takes.
  */
-TEST_F_TIMEOUT(fragmented, too_many_extents, 280)
+TEST_F(fragmented, too_many_extents)
 {
 	const uint32_t most = (1u << 20) / HOLES - 1;
 	struct rig *rig = &self->t.rig;

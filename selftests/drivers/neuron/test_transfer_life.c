@@ -362,7 +362,7 @@ TEST_F(life, bound)
 }
 
 /* So is their memory, in all queues together; those of a file that was closed are forgotten. */
-TEST_F_TIMEOUT(life, memory_bound, 280)
+TEST_F(life, memory_bound)
 {
 	struct drm_neuron_transfer args = {
 		.bytes = 4,
@@ -441,7 +441,7 @@ TEST_F(life, close)
  * cares for what is moved, which is all of a buffer again and again. The queue is full when the
  * reset comes, and the first one of it has ended.
  */
-TEST_F_TIMEOUT(life, reset, 280)
+TEST_F(life, reset)
 {
 	struct drm_neuron_transfer args = { .bytes = TRANSFER_SIZE, .queue = 1 };
 	struct transfer_feeder feeder = { .fd = self->t.fd };

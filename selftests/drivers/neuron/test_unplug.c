@@ -349,7 +349,7 @@ static int fence_end(int file, int timeout_ms)
  * Under way, and before their beginning, to the peer; and one that does not touch it. A queue
  * is full of those to the peer when it leaves, where the kernel is fast enough to fill it.
  */
-TEST_F_TIMEOUT(leaving, transfers_that_reach_it_end, 280)
+TEST_F(leaving, transfers_that_reach_it_end)
 {
 	struct drm_neuron_transfer args = { .bytes = MIB };
 	struct drm_neuron_bo_create theirs, mine, other;

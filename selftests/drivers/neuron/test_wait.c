@@ -172,7 +172,7 @@ static int late_round(struct rig *rig, struct rig *other, unsigned int behind)
 	return ret ? ret : wrong;
 }
 
-TEST_F_TIMEOUT(wait, late_waiters, 280)
+TEST_F(wait, late_waiters)
 {
 	unsigned int round, rounds = 0;
 	int wrong;
@@ -186,7 +186,7 @@ TEST_F_TIMEOUT(wait, late_waiters, 280)
 }
 
 /* The oldest that the kernel promises to know are still known with all behind them ended. */
-TEST_F_TIMEOUT(wait, many_then_each, 120)
+TEST_F(wait, many_then_each)
 {
 	struct drm_neuron_wait_job result;
 	int64_t job, first = 0;
@@ -207,7 +207,7 @@ TEST_F_TIMEOUT(wait, many_then_each, 120)
 }
 
 /* Known, then forgotten; never anything else. */
-TEST_F_TIMEOUT(wait, forgotten, 120)
+TEST_F(wait, forgotten)
 {
 	struct drm_neuron_wait_job result;
 	int64_t job, first = 0;
@@ -289,7 +289,7 @@ static void *both_main(void *arg)
  * A call that began in time has the result of a job, even if that is forgotten before the other
  * job ends for which the call waits.
  */
-TEST_F_TIMEOUT(wait, forgotten_meanwhile, 180)
+TEST_F(wait, forgotten_meanwhile)
 {
 	int64_t endless, job, last = 0;
 	pthread_t thread;
