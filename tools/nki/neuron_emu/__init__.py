@@ -12,7 +12,7 @@ except ImportError as _error:
     raise (SystemExit(f"neuron_emu: {_WHY}") if sys.argv[:1] == ["-m"]
            else ImportError(_WHY)) from None
 
-from .dtypes import from_float32, to_float32
+from .dtypes import from_float32, numpy_dtype, to_float32
 from .errors import (NkiCapacityError, NkiCheckError, NkiError, NkiRankError,
                      NkiValidationError)
 from .kernel import Kernel, jit, profiled, simulate
@@ -21,5 +21,5 @@ from .ranks import run_ranks
 __neuron_emu__ = True
 __version__ = "0.6.0"
 __all__ = ["Kernel", "NkiCapacityError", "NkiCheckError", "NkiError", "NkiRankError",
-           "NkiValidationError", "from_float32", "jit", "profiled", "run_ranks", "simulate",
-           "to_float32"]
+           "NkiValidationError", "from_float32", "jit", "numpy_dtype", "profiled", "run_ranks",
+           "simulate", "to_float32"]

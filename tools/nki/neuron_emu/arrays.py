@@ -90,7 +90,8 @@ def dtype_of(array):
     """NKI's name for the element type."""
     if isinstance(array, np.ndarray):
         if array.dtype.kind == "V" and array.dtype.names is None and \
-                array.dtype.name not in dtypes.TYPES and array.dtype.itemsize == 2:
+                array.dtype.name not in dtypes.TYPES and array.dtype.itemsize == 2 and \
+                not dtypes.carried(array.dtype):
             return "bfloat16"
     return dtypes.canonical(array.dtype)
 

@@ -3,7 +3,8 @@
 
 A type is a str. NumPy has neither bfloat16 nor the 8-bit floats: where the package ml_dtypes can
 be imported its types are used, elsewhere void types of the same size ("V2", "V1"), which
-to_float32() and from_float32() convert.
+to_float32() and from_float32() convert. Those of one byte carry the name of the type as metadata,
+which NumPy keeps in views, copies and parts of an array.
 """
 
 import numpy as np
@@ -60,9 +61,16 @@ ALIASES = {"bool_": "bool", "fp32": "float32", "bf16": "bfloat16", "fp16": "floa
 _known = {}
 
 
+def carried(dtype):
+    """The name that a void type of NumPy carries, or None."""
+    return (dtype.metadata or {}).get("nki") if isinstance(dtype, np.dtype) else None
+
+
 def _name_of(dtype):
     if isinstance(dtype, str):
         name = dtype
+    elif carried(dtype):
+        name = carried(dtype)
     else:
         # torch.bfloat16 prints as that; types of NumPy and ml_dtypes have names.
         name = str(dtype) if str(dtype).startswith("torch.") else None
@@ -70,6 +78,10 @@ def _name_of(dtype):
     name = name.rpartition(".")[2]
     name = ALIASES.get(name, name)
     if name in ("int64", "uint64", "float64") or name not in TYPES:
+        if name == "void8":
+            raise NkiError("V1 may be any 8-bit float: make the array with neuron_emu."
+                           "from_float32(values, 'float8_e4m3'), or say what its bytes are by "
+                           "array.view(neuron_emu.numpy_dtype('float8_e4m3'))")
         raise NkiError(f"NKI has no element type {dtype!r}: {', '.join(TYPES)}")
     return name
 
@@ -80,7 +92,9 @@ def canonical(dtype):
         return _known[dtype]
     except (KeyError, TypeError):
         name = _name_of(dtype)
-        _known[dtype] = name
+        # To NumPy all void types of a size are one, whatever they carry.
+        if not carried(dtype):
+            _known[dtype] = name
         return name
 
 
@@ -91,7 +105,8 @@ def numpy_dtype(name):
         return np.dtype(called)
     if ml_dtypes is not None and hasattr(ml_dtypes, called):
         return np.dtype(getattr(ml_dtypes, called))
-    return np.dtype(f"V{SIZE[name]}")
+    # bfloat16 is the only one of two bytes.
+    return np.dtype("V2") if SIZE[name] == 2 else np.dtype("V1", metadata={"nki": name})
 
 
 def native(array):
@@ -131,11 +146,14 @@ def to_float32(array, dtype=None):
     if dtype is None:
         if array.dtype.kind != "V" or array.dtype.name in TYPES:
             return array.astype(np.float32)
-        if array.dtype.itemsize != 2:
+        dtype = carried(array.dtype) or "bfloat16"
+        if dtype == "bfloat16" and array.dtype.itemsize != 2:
             raise NkiError(f"{array.dtype} may be any 8-bit float: say which, as in "
                            "to_float32(array, 'float8_e4m3')")
-        dtype = "bfloat16"
-    name = canonical(dtype)
+    name = _of_numbers(dtype)
+    if name == "float8_e8m0fnu":
+        bits = np.ascontiguousarray(array).view(np.uint8)
+        return np.where(bits == 255, np.nan, np.exp2(bits - 127.0)).astype(np.float32)
     if name not in FORMATS:
         return array.view(numpy_dtype(name)).astype(np.float32)
     bits = np.ascontiguousarray(array).view(bits_dtype(name))
@@ -168,14 +186,33 @@ def _float8_bits(values, name):
 
 
 def from_float32(values, dtype):
-    """An array of the type from numbers, rounded to nearest even."""
-    name = canonical(dtype)
+    """An array of the type from numbers, rounded to nearest even.
+
+    float8_e8m0fnu has powers of two from 2^-127 to 2^127 only, and takes no other numbers.
+    """
+    name = _of_numbers(dtype)
     values = np.asarray(values)
-    if name not in FORMATS:
-        return values.astype(numpy_dtype(name))
     target = numpy_dtype(name)
     if target.kind != "V" or target.name in TYPES:
         return values.astype(target)
     values = values.astype(np.float32)
+    if name == "float8_e8m0fnu":
+        return _exponents(values).view(target)
     bits = _bfloat16_bits(values) if name == "bfloat16" else _float8_bits(values, name)
     return bits.view(target)
+
+
+def _of_numbers(dtype):
+    """The name of a type whose elements are numbers."""
+    name = canonical(dtype)
+    if name in PACKED:
+        raise NkiError(f"an element of {name} has four numbers, and NumPy no type for them: an "
+                       f"array of {TYPES[name][2]} has its bits")
+    return name
+
+
+def _exponents(values):
+    fraction, exponent = np.frexp(values)
+    if not (((fraction == 0.5) & (exponent > -127)) | np.isnan(values)).all():
+        raise NkiError("float8_e8m0fnu has powers of two from 2^-127 to 2^127, and NaN")
+    return np.where(np.isnan(values), 255, exponent + 126).astype(np.uint8)

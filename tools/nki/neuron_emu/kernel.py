@@ -154,7 +154,8 @@ def _unwrap(result, found, framework):
     if isinstance(result, Returned):
         array = found[result.name]
         dtype = dtypes.numpy_dtype(result.dtype)
-        if (dtype != array.dtype or result.shape != array.shape or result.offset or
+        if (dtype != array.dtype or dtypes.carried(dtype) != dtypes.carried(array.dtype) or
+                result.shape != array.shape or result.offset or
                 not _packed(result)):
             flat = array.reshape(-1).view(dtype)
             item = flat.dtype.itemsize

@@ -51,11 +51,15 @@ def shared_parts(traces):
     return offsets
 
 
+# What a NEFF has names for; other types are integers of their size there, and tf32 is fp32.
+NAMED = (dtypes.FLOATS | dtypes.INTEGERS) - {"float8_e4m3fn", "tfloat32"}
+
+
 def file_type(dtype):
-    """The type that the NEFF names: packed elements and scales are integers of their size."""
-    if dtype in dtypes.FLOATS or dtype in dtypes.INTEGERS:
+    """The type that the NEFF names."""
+    if dtype in NAMED:
         return chip_type(dtype)
-    return chip_type(f"uint{8 * dtypes.SIZE[dtype]}")
+    return chip_type("float32" if dtype == "tfloat32" else f"uint{8 * dtypes.SIZE[dtype]}")
 
 
 def variables(program, core, trace, shared):

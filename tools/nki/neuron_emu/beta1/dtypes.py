@@ -19,7 +19,7 @@ class Type:
     def __init__(self, name):
         self.name = name
         self.itemsize = dtypes.SIZE[name]
-        self.dtype = np.dtype(f"V{self.itemsize}")
+        self.dtype = dtypes.numpy_dtype(name) if name != "tfloat32" else np.dtype("V4")
 
     def __repr__(self):
         return self.name
