@@ -139,3 +139,22 @@ def test_arrays_are_cast_there_and_back():
     assert back[0, 0] == 1 and nl.static_cast(1.6, np.int32) == 1
     with pytest.raises(NkiError, match="8-bit float"):
         nl.static_cast(np.zeros(3, "V1"), np.float32)
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize("make, number", [(nl.zeros, 0), (nl.ones, 1), (nl.full, 5)])
+def test_when_a_tile_is_written_changes_nothing(make, number, lazy):
+    @nki.jit(mode="simulation")
+    def kernel(a):
+        out = nl.ndarray((F, F), dtype=a.dtype, buffer=nl.shared_hbm)
+        value = (number,) if make is nl.full else ()
+        total = make((nl.par_dim(F), F), *value, dtype=nl.float32, buffer=nl.psum,
+                     lazy_initialization=lazy)
+        x = nl.load(a)
+        for _ in nl.affine_range(2):
+            total[...] += nl.matmul(x, x, transpose_x=True)
+        nl.store(out, total)
+        return out
+
+    a = numbers(P, F) % 5
+    np.testing.assert_array_equal(kernel(a), number + 2 * a.T @ a)

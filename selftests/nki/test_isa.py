@@ -164,6 +164,13 @@ def test_tensor_copy_with_a_cast(engine):
     np.testing.assert_array_equal(got, A.astype(np.float16))
 
 
+def test_tensor_copy_that_names_the_type():
+    got = run(lambda y, a: nisa.tensor_copy(y, a, dtype=nl.float16), A, dtype=nl.float16)
+    np.testing.assert_array_equal(got, A.astype(np.float16))
+    with pytest.raises(nki.NkiValidationError, match="type of dst, float16, not float32"):
+        run(lambda y, a: nisa.tensor_copy(y, a, dtype=np.float32), A, dtype=nl.float16)
+
+
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("number", [False, True])
 def test_tensor_copy_predicated(reverse, number):

@@ -130,8 +130,8 @@ def ndarray(shape, dtype, *, buffer=None, name="", **kwargs):
     return Tensor(sizes, None, blocks=Blocks(sizes, partition, kind, buffer, make))
 
 
-def full(shape, fill_value, dtype, *, buffer=None, name="", **kwargs):
-    """A new tensor of one number."""
+def full(shape, fill_value, dtype, *, buffer=None, name="", lazy_initialization=False, **kwargs):
+    """A new tensor of one number. When it is written changes nothing of what it is."""
     result = ndarray(shape, dtype, buffer=buffer, name=name)
     if result.on_chip:
         assign(result, fill_value)
@@ -140,13 +140,13 @@ def full(shape, fill_value, dtype, *, buffer=None, name="", **kwargs):
     return Tensor.of(filled)
 
 
-def zeros(shape, dtype, *, buffer=None, name="", **kwargs):
-    """A new tensor of zeros."""
+def zeros(shape, dtype, *, buffer=None, name="", lazy_initialization=False, **kwargs):
+    """A new tensor of zeros. When they are written changes nothing of what they are."""
     return full(shape, 0, dtype, buffer=buffer, name=name)
 
 
-def ones(shape, dtype, *, buffer=None, name="", **kwargs):
-    """A new tensor of ones."""
+def ones(shape, dtype, *, buffer=None, name="", lazy_initialization=False, **kwargs):
+    """A new tensor of ones. When they are written changes nothing of what they are."""
     return full(shape, 1, dtype, buffer=buffer, name=name)
 
 

@@ -2,6 +2,7 @@
 """Functions of nki.isa for the vector and the scalar engine."""
 
 from ..builder import value
+from ..dtypes import canonical
 from ..errors import refuse
 from ..ops import find
 from ..tensor import NkiTensor, merge_dims
@@ -199,10 +200,12 @@ def tensor_reduce(dst, op, data, axis, negate=False, keepdims=False, name=None):
         flags=NEGATE if negate else 0, args=(len(inner), 0, 0, 0, 0, 0, 0, 0))
 
 
-def tensor_copy(dst, src, engine=engines.unknown, name=None):
-    """dst = src."""
+def tensor_copy(dst, src, engine=engines.unknown, name=None, dtype=None):
+    """dst = src. Kernels for NKI before 0.6.0 name the type of dst once more."""
     trace = current()
     same(dst, src, "dst", "src", "tensor_copy")
+    if dtype is not None and canonical(dtype) != dst.dtype:
+        refuse("tensor_copy", f"dtype is the type of dst, {dst.dtype}", canonical(dtype))
     if engine is engines.unknown:
         number = VECTOR
         # The scalar engine of v2 converts by way of FP32; of later ones it copies bits as well.
