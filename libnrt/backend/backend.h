@@ -81,6 +81,60 @@ struct nrt_unwritten {
 typedef void nrt_unwritten_fn(struct nrt_chip *chip, uint32_t handle, uint64_t offset,
 			      uint64_t size, struct nrt_unwritten *found);
 
+/*
+ * Device times of jobs of several ranks. The jobs that the ranks run together are a *time group*
+ * (Documentation/hardware/jobs.rst): what they share slows them down in their times, too. A rank
+ * makes a *series* of such groups, and the others import it, once. From then on each of them
+ * submits its member of a group by the number of the group in the series, and nobody has to talk.
+ * A job ends as it would without a series. Its times come later.
+ */
+
+/**
+ * struct nrt_series - a series that is made
+ * @members: of each of its groups, 1 to NEURON_JOB_MAX_GROUP
+ * @handle: out: of the series on this chip, not 0
+ * @fd: out: by which other chips of the fabric import it, as long as somebody has a handle
+ */
+struct nrt_series {
+	uint32_t members;
+	uint32_t handle;
+	int fd;
+};
+
+/**
+ * struct nrt_time_place - which member of which group a job is
+ * @series: handle; 0: of none
+ * @index: of the member
+ * @sequence: of the group: more than that of the member's job before, by NRT_SERIES_STEP at most
+ */
+struct nrt_time_place {
+	uint32_t series;
+	uint32_t index;
+	uint64_t sequence;
+};
+
+#define NRT_SERIES_STEP	1024u
+
+/**
+ * struct nrt_settled - the times of a job that was a member
+ * @claim, @core, @job: which one
+ * @deadline_ns: how long to wait for them; 0: not at all
+ * @start_ns, @end_ns: device time; both 0 when the device models none
+ * @exact: the members share their times. Else they are those of a job for itself, and @cause
+ *	says why
+ * @cause: enum neuron_settle_cause
+ */
+struct nrt_settled {
+	uint32_t claim;
+	uint32_t core;
+	uint64_t job;
+	int64_t deadline_ns;
+	uint64_t start_ns;
+	uint64_t end_ns;
+	bool exact;
+	uint16_t cause;
+};
+
 /**
  * struct nrt_backend - a back end
  * @name: for log lines
@@ -96,6 +150,18 @@ typedef void nrt_unwritten_fn(struct nrt_chip *chip, uint32_t handle, uint64_t o
  *	@grant_import, @grant_close, @submit, @wait, @cancel, @post, @dump: as in drm/neuron_accel.h
  * @reports: errors in programs; NULL: it does not look for any
  * @unwritten: what nobody has written of a buffer in HBM, if it looks for errors; may be NULL
+ * @series, @series_import, @series_close, @submit_timed, @settled: device times of several ranks;
+ *	all NULL: the back end has none
+ * @series: make a series
+ * @series_import: the handle on this chip of one that another chip has made; the fd stays the
+ *	caller's. -EBADF: it is none
+ * @series_close: drop a handle, which no other series gets. The members of its holder that have
+ *	not come will not: groups that lack one are inexact from now on, and so are all later ones
+ * @submit_timed: as @submit; job i is the member that places[i] says. A job that cannot be one runs
+ *	all the same, and its times are inexact: with a trace, or by a handle that was dropped.
+ *	-ENOENT: there never was that handle
+ * @settled: times of a job. -ETIMEDOUT: they are not known yet; -EINVAL: it was no member;
+ *	-ENOENT: there is no such job, or no longer
  * @bo_close: drop a handle
  * @bo_map: map @size bytes of a buffer by its mmap offset
  * @bo_unmap: remove a mapping that @bo_map has made
@@ -128,6 +194,12 @@ struct nrt_backend {
 	int (*grant_import)(struct nrt_chip *chip, struct drm_neuron_grant_import *import);
 	int (*grant_close)(struct nrt_chip *chip, struct drm_neuron_grant_close *close);
 	int (*submit)(struct nrt_chip *chip, struct drm_neuron_submit *submit);
+	int (*series)(struct nrt_chip *chip, struct nrt_series *series);
+	int (*series_import)(struct nrt_chip *chip, int fd, uint32_t *handle);
+	void (*series_close)(struct nrt_chip *chip, uint32_t handle);
+	int (*submit_timed)(struct nrt_chip *chip, struct drm_neuron_submit *submit,
+			    const struct nrt_time_place *places);
+	int (*settled)(struct nrt_chip *chip, struct nrt_settled *settled);
 	int (*wait)(struct nrt_chip *chip, struct drm_neuron_wait *wait);
 	int (*cancel)(struct nrt_chip *chip, struct drm_neuron_cancel *cancel);
 	int (*post)(struct nrt_chip *chip, struct drm_neuron_post *post);

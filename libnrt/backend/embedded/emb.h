@@ -11,6 +11,7 @@
  *	emb_core.c	claims, core resets
  *	emb_job.c	jobs and gangs, from the queue of their core to the result
  *	emb_submit.c	what is submitted: checked, built, queued
+ *	emb_times.c	device times of jobs of several ranks
  *	emb_dump.c	what a core did whose job made no progress
  *	emb_debug.c	chips that a debugger runs step by step
  *	emb_fault.c	faults on demand
@@ -21,7 +22,8 @@
  *	emb_machine.step_lock	who runs the chips of a debugger; with no other lock
  *	nrt_chip.lock		all of a chip but what has another lock; of one chip at a time
  *	nrt_chip.memory_lock	its stacks of HBM and its discard unit
- *	emb_machine.lock	names of shared buffers and grants, reference counts of buffers
+ *	emb_machine.lock	names of shared buffers, grants and series, reference counts of
+ *				buffers, series
  *	emb_iova.lock		addresses for the device; workers of the chips read it
  *	emb_machine.news_lock	waits for interrupts; workers take it
  *	nrt_chip.report_lock	errors of programs; workers take it
@@ -46,12 +48,15 @@
 struct emb_debugger;
 struct emb_machine;
 struct emb_report;
+struct emb_series;
 struct nrt_chip;
 
 #define EMB_PAGE	4096u
 #define EMB_CLAIMS	NEURON_MAX_CORES
 /* Of the memory of a core: job block, queue table, completion record. */
 #define EMB_CORE_BYTES	(3 * EMB_PAGE)
+/* Settle records of a core: of jobs that have not ended, and of those that have not settled. */
+#define EMB_SETTLES	256
 /* Jobs of a core that have not ended, and results of those that have. */
 #define EMB_QUEUE	63
 #define EMB_RESULTS	1024
@@ -152,16 +157,26 @@ struct emb_change {
 	struct emb_bo **bo;
 };
 
+/* What is known of the times of a job that was a member of a time group. */
+enum emb_times {
+	EMB_TIMES_NONE,		/* it was not */
+	EMB_TIMES_UNKNOWN,	/* it has not ended, or its settle record has not come */
+	EMB_TIMES_KNOWN,
+};
+
 /**
  * struct emb_result - what becomes of a job
- * @refs: the job, or when it has ended its core; each WAIT. Under nrt_chip.lock
+ * @refs: the job, or when it has ended its core; each WAIT; emb_core.settle. Under nrt_chip.lock
  * @ended: @record has all but what names the job
+ * @times: state of @settled
  */
 struct emb_result {
 	unsigned int refs;
 	bool ended;
 	uint64_t job;
 	struct drm_neuron_wait_job record;
+	enum emb_times times;
+	struct neuron_settled settled;
 };
 
 /**
@@ -189,6 +204,8 @@ struct emb_gang {
  * @gang: with a reference, or NULL: it runs alone
  * @gang_index: which member it is
  * @block: complete but for the addresses of its tables
+ * @series: with a reference: the job is a member of its time group @sequence, which is @group, and
+ *	its settle record has place @settle of its core; NULL: of none
  * @trace: window of the trace, whose buffer is @trace_bo; NULL: it is not traced
  * @limit_ns: without progress
  * @doorbell_ns: 0: it waits for its turn
@@ -204,6 +221,10 @@ struct emb_job {
 	struct neuron_hw_job block;
 	struct neuron_hw_job_queue *queues;
 	struct emb_table *table;
+	struct emb_series *series;
+	uint64_t sequence;
+	unsigned int settle;
+	struct neuron_hw_time_group group;
 	struct emb_bo *trace_bo;
 	struct neuron_hw_window trace;
 	uint64_t limit_ns;
@@ -225,6 +246,9 @@ struct emb_job {
  * @results: EMB_RESULTS places for those of jobs that have ended, the newest one at
  *	@nr_results - 1 modulo that; NULL: the core has no claim
  * @nr_results: ended since the claim began
+ * @settles: EMB_SETTLES settle records; no bytes as long as no job was a member of a time group
+ * @settled: some of them have come, perhaps
+ * @settle: by record: whose it is, with a reference, or NULL; NULL without @settles
  * @dump: what the core did when a job of the claim last hung, @dump_size bytes, or NULL
  * @dump_job: which job that was
  */
@@ -246,6 +270,9 @@ struct emb_core {
 	bool wedged;
 	struct emb_result **results;
 	uint64_t nr_results;
+	struct emb_shared settles;
+	bool settled;
+	struct emb_result **settle;
 	char *dump;
 	size_t dump_size;
 	uint64_t dump_job;
@@ -258,7 +285,8 @@ struct emb_claim {
 };
 
 /**
- * struct emb_name - something that file descriptors name: a buffer, or what a claim has granted
+ * struct emb_name - something that file descriptors name: a buffer, what a claim has granted, or a
+ *	series of time groups
  * @fd: one of them, which is never handed out, so that its file stays
  * @device, @inode: that file
  */
@@ -268,6 +296,7 @@ struct emb_name {
 	uint64_t inode;
 	struct emb_bo *bo;
 	struct emb_core *core;
+	struct emb_series *series;
 	uint32_t claim;
 	uint32_t first;
 	uint32_t count;
@@ -298,6 +327,7 @@ struct emb_import {
  * @bo: by handle - 1
  * @import: by handle - 1, grants; free without a core
  * @free_import: handle of the first one that is free, or 0
+ * @series: by handle - 1, with a reference; NULL: the handle was dropped
  * @report: the oldest error of a program that nobody has taken; @nr_reports of them, under
  *	@report_lock
  */
@@ -327,6 +357,8 @@ struct nrt_chip {
 	struct emb_import *import;
 	uint32_t nr_imports;
 	uint32_t free_import;
+	struct emb_series **series;
+	uint32_t nr_series;
 	pthread_mutex_t report_lock;
 	struct emb_report *report;
 	uint32_t nr_reports;
@@ -389,6 +421,8 @@ void emb_iova_destroy(struct emb_iova *iova);
 /* Copy between @buf and the bus address; false: not all of it is memory. Any thread. */
 bool emb_iova_read(struct emb_iova *iova, uint64_t addr, void *buf, size_t len);
 bool emb_iova_write(struct emb_iova *iova, uint64_t addr, const void *buf, size_t len);
+/* Copy memory that the device may write to, as it is at one moment. */
+void emb_iova_snapshot(struct emb_iova *iova, void *to, const void *from, size_t len);
 
 int emb_shared_alloc(struct emb_machine *machine, uint64_t size, struct emb_shared *shared);
 void emb_shared_free(struct emb_machine *machine, struct emb_shared *shared);
@@ -420,9 +454,12 @@ int emb_name_new(struct emb_machine *machine, const struct emb_name *name);
 bool emb_name_find(struct emb_machine *machine, int fd, struct emb_name *name);
 /* When the last chip is closed. */
 void emb_names_destroy(struct emb_machine *machine);
-/* With emb_machine.lock: @bo, or what a claim has granted of @core, has no name any more. */
+/*
+ * With emb_machine.lock: @bo, what a claim has granted of @core, or @series has no name any more;
+ * two of them are NULL.
+ */
 void emb_names_forget(struct emb_machine *machine, const struct emb_bo *bo,
-		      const struct emb_core *core);
+		      const struct emb_core *core, const struct emb_series *series);
 
 /*
  * With the chip's lock: check a change of the table of a core that the claim has, which can
@@ -483,6 +520,10 @@ static inline void emb_core_write(const struct emb_core *core, uint32_t reg, uin
 
 /* With the chip's lock, or without threads: no later WAIT finds a result. */
 void emb_results_forget(struct emb_core *core);
+/* With the chip's lock: the result of job @id with a reference, or NULL: none, or no longer. */
+struct emb_result *emb_result_find(const struct emb_core *core, uint64_t id);
+struct emb_result *emb_result_get(struct emb_result *result);
+void emb_result_put(struct emb_result *result);
 /* With the chip's lock: all jobs of the core end; it has been reset, or the chip has ended. */
 void emb_jobs_abort(struct emb_core *core);
 /*
@@ -496,6 +537,8 @@ uint64_t emb_service_core(struct emb_core *core);
 void emb_look_begin(struct nrt_chip *chip);
 void emb_look_end(struct nrt_chip *chip, bool left);
 /* With the chip's lock: jobs and gangs that are being made, and the queue of a core. */
+/* With the chip's lock: the completion record of the job that has the core's doorbell. */
+const struct neuron_hw_completion *emb_core_completion(const struct emb_core *core);
 struct emb_job *emb_job_new(uint64_t id);
 void emb_job_free(struct nrt_chip *chip, struct emb_job *job);
 struct emb_gang *emb_gang_new(struct nrt_chip *chip, uint32_t size);
@@ -508,6 +551,44 @@ int emb_cancel(struct nrt_chip *chip, struct drm_neuron_cancel *cancel);
 /* --- emb_submit.c --- */
 
 int emb_submit(struct nrt_chip *chip, struct drm_neuron_submit *submit);
+int emb_submit_timed(struct nrt_chip *chip, struct drm_neuron_submit *submit,
+		     const struct nrt_time_place *places);
+
+/* --- emb_times.c --- */
+
+int emb_series(struct nrt_chip *chip, struct nrt_series *series);
+int emb_series_import(struct nrt_chip *chip, int fd, uint32_t *handle);
+void emb_series_close(struct nrt_chip *chip, uint32_t handle);
+/* When the last chip is closed. */
+void emb_series_destroy(struct nrt_chip *chip);
+int emb_settled(struct nrt_chip *chip, struct nrt_settled *settled);
+/* With the chip's lock: the core has announced @cause, which is cleared. */
+static inline void emb_times_note(struct emb_core *core, uint32_t cause)
+{
+	core->settled |= cause & NEURON_CORE_CAUSE_SETTLED;
+}
+
+/*
+ * With the chip's lock: @job of @core, which is being made, is the member that @place says, if it
+ * can be one. 0 or a negative errno. What is not submitted then will not come: emb_times_miss().
+ */
+int emb_times_join(struct emb_core *core, struct emb_job *job,
+		   const struct nrt_time_place *place);
+void emb_times_miss(struct emb_core *core, struct emb_job *job);
+/* The job goes. */
+void emb_times_put(struct nrt_chip *chip, struct emb_job *job);
+/*
+ * With the chip's lock: the job has ended with @record. Before its doorbell, or @lost, the device
+ * may not have heard of it.
+ */
+void emb_times_end(struct emb_core *core, struct emb_job *job, const struct neuron_record *record,
+		   bool lost);
+/* With the chip's lock: the core's claim ends; it has been reset, and has no jobs. */
+void emb_times_leave(struct emb_core *core);
+/* Without threads, and without chips. */
+void emb_times_forget(struct emb_core *core);
+/* The address of the settle record of a member. */
+uint64_t emb_times_at(const struct emb_core *core, const struct emb_job *job);
 
 /* --- emb_dump.c --- */
 

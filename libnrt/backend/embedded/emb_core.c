@@ -61,7 +61,8 @@ int emb_core_reset(struct emb_core *core)
 			return -EIO;
 		emb_wait_irq(chip, seen, now + RESET_POLL_NS);
 	}
-	/* What was announced until now is of a job that the reset has ended. */
+	/* What was announced until now is of a job that the reset has ended, or of an earlier one. */
+	emb_times_note(core, NEURON_CORE_CAUSE_SETTLED);
 	emb_core_write(core, NEURON_CORE_CAUSE, emb_core_read(core, NEURON_CORE_CAUSE));
 	return 0;
 }
@@ -72,7 +73,7 @@ static int core_renew(struct emb_core *core)
 	struct emb_machine *machine = core->chip->machine;
 
 	pthread_mutex_lock(&machine->lock);
-	emb_names_forget(machine, NULL, core);
+	emb_names_forget(machine, NULL, core, NULL);
 	core->generation++;
 	pthread_mutex_unlock(&machine->lock);
 	emb_core_write(core, NEURON_CORE_GENERATION, core->generation);
@@ -95,6 +96,7 @@ static void core_leave(struct emb_core *core)
 {
 	core_renew(core);
 	emb_jobs_abort(core);
+	emb_times_leave(core);
 	emb_table_put(core->chip, core->table);
 	core->table = NULL;
 	emb_shared_free(core->chip->machine, &core->memory);
@@ -214,6 +216,7 @@ void emb_cores_destroy(struct nrt_chip *chip)
 		struct emb_core *core = &chip->core[i];
 
 		emb_jobs_abort(core);
+		emb_times_forget(core);
 		emb_table_put(chip, core->table);
 		emb_shared_free(chip->machine, &core->memory);
 		emb_results_forget(core);

@@ -17,7 +17,8 @@
 #define AT_QUEUES	sizeof(struct neuron_hw_job)
 #define AT_COMPLETION	(EMB_CORE_BYTES - 64)
 _Static_assert(AT_QUEUES + NEURON_JOB_MAX_QUEUES * sizeof(struct neuron_hw_job_queue) +
-	       sizeof(struct neuron_hw_window) <= AT_COMPLETION, "the tables of a job fit");
+	       sizeof(struct neuron_hw_window) + sizeof(struct neuron_hw_time_group) <=
+	       AT_COMPLETION, "the tables of a job fit");
 
 /* The interface promises the values of the hardware contract. */
 #define SAME(name)	_Static_assert(DRM_NEURON_##name == (int)NEURON_##name, #name)
@@ -59,13 +60,13 @@ _Static_assert(DRM_NEURON_ENGINE_SYNC + 1 == (int)NEURON_NR_ENGINES, "an engine 
 
 /* --- results; with the chip's lock --- */
 
-static void result_put(struct emb_result *result)
+void emb_result_put(struct emb_result *result)
 {
 	if (result && !--result->refs)
 		free(result);
 }
 
-static struct emb_result *result_get(struct emb_result *result)
+struct emb_result *emb_result_get(struct emb_result *result)
 {
 	result->refs++;
 	return result;
@@ -76,7 +77,7 @@ void emb_results_forget(struct emb_core *core)
 	unsigned int i;
 
 	for (i = 0; core->results && i < EMB_RESULTS; i++)
-		result_put(core->results[i]);
+		emb_result_put(core->results[i]);
 	free(core->results);
 	core->results = NULL;
 	core->nr_results = 0;
@@ -87,24 +88,23 @@ static void keep_result(struct emb_core *core, struct emb_result *result)
 {
 	struct emb_result **place = &core->results[core->nr_results++ % EMB_RESULTS];
 
-	result_put(*place);
+	emb_result_put(*place);
 	*place = result;
 }
 
-/* The result of job @id with a reference, or NULL: there is no such job, or no longer. */
-static struct emb_result *find_result(const struct emb_core *core, uint64_t id)
+struct emb_result *emb_result_find(const struct emb_core *core, uint64_t id)
 {
 	struct emb_job *pending;
 	uint64_t i;
 
 	for (pending = core->first; pending; pending = pending->next)
 		if (pending->id == id)
-			return result_get(pending->result);
+			return emb_result_get(pending->result);
 	for (i = core->nr_results; i && i + EMB_RESULTS > core->nr_results; i--) {
 		struct emb_result *result = core->results[(i - 1) % EMB_RESULTS];
 
 		if (result->job == id)
-			return result_get(result);
+			return emb_result_get(result);
 	}
 	return NULL;
 }
@@ -161,7 +161,8 @@ void emb_job_free(struct nrt_chip *chip, struct emb_job *job)
 	emb_table_put(chip, job->table);
 	emb_bo_put(job->trace_bo);
 	emb_gang_put(job->gang);
-	result_put(job->result);
+	emb_times_put(chip, job);
+	emb_result_put(job->result);
 	free(job->queues);
 	free(job);
 }
@@ -179,8 +180,9 @@ void emb_job_queue(struct emb_core *core, struct emb_job *job)
 	core->nr_jobs++;
 }
 
-/* The first job of the core has ended, or never begins. */
-static void end_job(struct emb_core *core, const struct neuron_record *record, bool hang)
+/* The first job of the core has ended, or never begins. @lost: @record is not the device's. */
+static void end_job(struct emb_core *core, const struct neuron_record *record, bool hang,
+		    bool lost)
 {
 	struct emb_job *job = core->first;
 	struct emb_result *result = job->result;
@@ -205,6 +207,7 @@ static void end_job(struct emb_core *core, const struct neuron_record *record, b
 		.flags = record->flags & NEURON_COMPLETION_INEXACT ? DRM_NEURON_JOB_INEXACT : 0,
 	};
 	result->ended = true;
+	emb_times_end(core, job, record, lost);
 	keep_result(core, result);
 	job->result = NULL;
 	core->busy_ns += wall;
@@ -227,7 +230,7 @@ static void end_aborted(struct emb_core *core, bool hang, enum neuron_cause caus
 		job->gang->culprit = job->gang_index;
 	}
 	record.cause = cause;
-	end_job(core, &record, hang);
+	end_job(core, &record, hang, true);
 }
 
 /* The first job of the core does not start: a member of its gang has failed. */
@@ -242,7 +245,7 @@ static void end_gang_member(struct emb_core *core)
 		.pc = job->gang->culprit,
 	};
 
-	end_job(core, &record, false);
+	end_job(core, &record, false, true);
 }
 
 void emb_jobs_abort(struct emb_core *core)
@@ -259,6 +262,7 @@ static void write_tables(const struct emb_core *core, const struct emb_job *job,
 	uint32_t nr = neuron_from_le32(block->nr_queues);
 	uint64_t base = emb_host_addr(core->chip, core->memory.addr);
 	struct neuron_hw_job_queue *queues = (void *)(core->memory.ptr + AT_QUEUES);
+	struct neuron_hw_time_group group = job->group;
 
 	if (job->table)
 		neuron_hw_job_windows(block, emb_host_addr(core->chip, job->table->memory.addr),
@@ -269,6 +273,12 @@ static void write_tables(const struct emb_core *core, const struct emb_job *job,
 	if (job->trace_bo) {
 		memcpy(queues + nr, &job->trace, sizeof(job->trace));
 		neuron_hw_job_trace(block, base + AT_QUEUES);
+	}
+	if (job->series) {
+		group.settle = neuron_to_le64(emb_times_at(core, job));
+		neuron_hw_job_group(block, base + AT_QUEUES);
+		memcpy(core->memory.ptr + (neuron_hw_job_group_at(block) - base), &group,
+		       sizeof(group));
 	}
 }
 
@@ -370,6 +380,11 @@ static void give_up(struct emb_core *core, bool hang, enum neuron_cause cause)
 	emb_tell(core->chip);
 }
 
+const struct neuron_hw_completion *emb_core_completion(const struct emb_core *core)
+{
+	return (const void *)(core->memory.ptr + AT_COMPLETION);
+}
+
 static void take_record(struct emb_core *core)
 {
 	struct neuron_hw_completion copy;
@@ -379,7 +394,7 @@ static void take_record(struct emb_core *core)
 	if (neuron_record_decode(&copy, core->first->id, &record))
 		give_up(core, false, NEURON_CAUSE_RESET);
 	else
-		end_job(core, &record, false);
+		end_job(core, &record, false, false);
 }
 
 /*
@@ -411,6 +426,7 @@ static uint32_t take_cause(struct emb_core *core)
 
 	if (cause)
 		emb_core_write(core, NEURON_CORE_CAUSE, cause);
+	emb_times_note(core, cause);
 	return cause;
 }
 
@@ -503,7 +519,7 @@ static int waits_begin(struct nrt_chip *chip, struct drm_neuron_wait *wait,
 		ret = emb_core_used(chip, job->claim, job->core, &core);
 		if (ret)
 			return ret;
-		results[wait->index] = find_result(core, job->job);
+		results[wait->index] = emb_result_find(core, job->job);
 		if (!results[wait->index])
 			return -ENOENT;
 	}
@@ -601,7 +617,7 @@ static int wait_locked(struct nrt_chip *chip, struct drm_neuron_wait *wait,
 			hand_out(results[i], &jobs[i]);
 	}
 	for (i = 0; i < wait->jobs.count; i++)
-		result_put(results[i]);
+		emb_result_put(results[i]);
 	return ret;
 }
 
@@ -659,14 +675,14 @@ static int cancel_locked(struct nrt_chip *chip, const struct drm_neuron_cancel *
 	if (ret)
 		return ret;
 	emb_service(chip);
-	result = find_result(core, cancel->job);
+	result = emb_result_find(core, cancel->job);
 	if (!result)
 		return -ENOENT;
 	if (!result->ended && core->first->id == cancel->job)
 		give_up(core, false, NEURON_CAUSE_RESET);
 	else if (!result->ended)
 		drop_queued(core, cancel->job);
-	result_put(result);
+	emb_result_put(result);
 	*left = emb_service(chip);
 	emb_tell(chip);
 	return core->wedged ? -EIO : 0;

@@ -352,6 +352,7 @@ static void machine_free(struct emb_machine *machine)
 		if (chip->chip)
 			wait_quiet(machine, chip->chip);
 		trn_chip_free(chip->chip);
+		chip->chip = NULL;
 		/* Its tables may be the last to have a buffer of another chip. */
 		emb_cores_destroy(chip);
 	}
@@ -359,6 +360,7 @@ static void machine_free(struct emb_machine *machine)
 		struct nrt_chip *chip = &machine->chip[i];
 
 		emb_memory_destroy(chip);
+		emb_series_destroy(chip);
 		free(chip->import);
 		for (s = 0; s < NEURON_MAX_HBM; s++)
 			if (chip->stack[s].hbm)

@@ -100,6 +100,14 @@ bool emb_iova_write(struct emb_iova *iova, uint64_t addr, const void *buf, size_
 	return iova_move(iova, addr, NULL, buf, len);
 }
 
+/* Whoever writes for the device has the lock, too, but for reading. */
+void emb_iova_snapshot(struct emb_iova *iova, void *to, const void *from, size_t len)
+{
+	pthread_rwlock_wrlock(&iova->lock);
+	memcpy(to, from, len);
+	pthread_rwlock_unlock(&iova->lock);
+}
+
 /* The first gap that has room for @size bytes and a page behind them, and its place. */
 static uint64_t find_gap(const struct emb_iova *iova, uint64_t size, size_t *at)
 {
@@ -368,7 +376,7 @@ void emb_bo_put(struct emb_bo *bo)
 	pthread_mutex_lock(&machine->lock);
 	last = !--bo->refs;
 	if (last)
-		emb_names_forget(machine, bo, NULL);
+		emb_names_forget(machine, bo, NULL, NULL);
 	pthread_mutex_unlock(&machine->lock);
 	if (last)
 		bo_free(bo);

@@ -151,8 +151,9 @@ static bool has_member(const struct member *members, uint32_t nr, const struct e
 	return false;
 }
 
+/* @place: of its time group, or NULL. */
 static int make_member(struct nrt_chip *chip, struct drm_neuron_submit *submit,
-		       struct member *members, uint32_t nr)
+		       const struct nrt_time_place *place, struct member *members, uint32_t nr)
 {
 	const struct drm_neuron_job *args = (const void *)(uintptr_t)submit->jobs.pointer;
 	struct member *member = &members[nr];
@@ -174,6 +175,8 @@ static int make_member(struct nrt_chip *chip, struct drm_neuron_submit *submit,
 	if (!member->job)
 		return -ENOMEM;
 	ret = build_job(core, member->job, args);
+	if (!ret && place && place->series)
+		ret = emb_times_join(core, member->job, place);
 	return ret ? ret : emb_change_begin(core, &args->windows, &member->change);
 }
 
@@ -183,6 +186,8 @@ static void drop_members(struct nrt_chip *chip, struct member *members, uint32_t
 
 	for (i = 0; i < nr; i++) {
 		emb_change_drop(&members[i].change);
+		if (members[i].job)
+			emb_times_miss(members[i].core, members[i].job);
 		emb_job_free(chip, members[i].job);
 	}
 }
@@ -200,7 +205,8 @@ static void queue_members(struct member *members, uint32_t nr, struct emb_gang *
 }
 
 /* *@left: the chip has jobs that run. */
-static int submit_locked(struct nrt_chip *chip, struct drm_neuron_submit *submit, bool *left)
+static int submit_locked(struct nrt_chip *chip, struct drm_neuron_submit *submit,
+			 const struct nrt_time_place *places, bool *left)
 {
 	struct emb_claim *claim = emb_claim_find(chip, submit->claim);
 	struct member members[NEURON_JOB_MAX_GANG] = { 0 };
@@ -210,7 +216,7 @@ static int submit_locked(struct nrt_chip *chip, struct drm_neuron_submit *submit
 
 	submit->job = claim ? claim->last_job + 1 : 0;
 	for (i = 0; i < nr && !ret; i++)
-		ret = make_member(chip, submit, members, i);
+		ret = make_member(chip, submit, places ? &places[i] : NULL, members, i);
 	if (!ret && nr > 1) {
 		gang = emb_gang_new(chip, nr);
 		ret = gang ? 0 : -ENOMEM;
@@ -231,7 +237,8 @@ static int submit_locked(struct nrt_chip *chip, struct drm_neuron_submit *submit
 }
 
 /* Fences and notification streams are the DRM driver's. */
-int emb_submit(struct nrt_chip *chip, struct drm_neuron_submit *submit)
+int emb_submit_timed(struct nrt_chip *chip, struct drm_neuron_submit *submit,
+		     const struct nrt_time_place *places)
 {
 	bool left = false;
 	int ret;
@@ -243,7 +250,12 @@ int emb_submit(struct nrt_chip *chip, struct drm_neuron_submit *submit)
 	    submit->jobs.stride != sizeof(struct drm_neuron_job))
 		return -EINVAL;
 	emb_look_begin(chip);
-	ret = submit_locked(chip, submit, &left);
+	ret = submit_locked(chip, submit, places, &left);
 	emb_look_end(chip, left);
 	return ret;
+}
+
+int emb_submit(struct nrt_chip *chip, struct drm_neuron_submit *submit)
+{
+	return emb_submit_timed(chip, submit, NULL);
 }

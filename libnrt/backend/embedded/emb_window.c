@@ -33,8 +33,9 @@ static struct emb_name *find_same(struct emb_machine *machine, const struct emb_
 		struct emb_name *other = &machine->name[i];
 
 		if (other->bo == name->bo && other->core == name->core &&
-		    other->claim == name->claim && other->first == name->first &&
-		    other->count == name->count && other->flags == name->flags)
+		    other->series == name->series && other->claim == name->claim &&
+		    other->first == name->first && other->count == name->count &&
+		    other->flags == name->flags)
 			return other;
 	}
 	return NULL;
@@ -112,12 +113,15 @@ void emb_names_destroy(struct emb_machine *machine)
 }
 
 void emb_names_forget(struct emb_machine *machine, const struct emb_bo *bo,
-		      const struct emb_core *core)
+		      const struct emb_core *core, const struct emb_series *series)
 {
 	size_t i, kept = 0;
 
 	for (i = 0; i < machine->nr_names; i++) {
-		if ((bo && machine->name[i].bo == bo) || (core && machine->name[i].core == core))
+		const struct emb_name *name = &machine->name[i];
+
+		if ((bo && name->bo == bo) || (core && name->core == core) ||
+		    (series && name->series == series))
 			close(machine->name[i].fd);
 		else
 			machine->name[kept++] = machine->name[i];
