@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Fences, gates and syncobjs.
+ * Fences and gates.
  */
 #ifndef _NEURON_FENCE_H_
 #define _NEURON_FENCE_H_
@@ -10,15 +10,9 @@
 #include <linux/types.h>
 #include <drm/gpu_scheduler.h>
 
-#include "drm/neuron_accel.h"
-
 struct dma_fence;
-struct drm_device;
-struct drm_file;
-struct neuron_array;
 struct neuron_device;
 struct neuron_gate;
-struct neuron_out_sync;
 
 /**
  * DOC: Fences of jobs
@@ -128,6 +122,21 @@ void neuron_fence_drop(struct dma_fence *fence);
  */
 
 /**
+ * neuron_gate_create() - make a gate
+ * @max: most fences that will be added
+ *
+ * Return: the gate with a reference, or ERR_PTR(-ENOMEM).
+ */
+struct neuron_gate *neuron_gate_create(u32 max);
+
+/**
+ * neuron_gate_add() - let a gate wait for one more fence
+ * @gate: gate that is not armed
+ * @fence: fence; its reference goes to the gate
+ */
+void neuron_gate_add(struct neuron_gate *gate, struct dma_fence *fence);
+
+/**
  * neuron_gate_get() - take a reference of a gate
  * @gate: gate
  *
@@ -158,53 +167,5 @@ struct dma_fence *neuron_gate_arm(struct neuron_gate *gate);
  * Context: any.
  */
 void neuron_gate_open(struct neuron_gate *gate);
-
-/*
- * Syncobjs of a submission: what its jobs wait for, and what they signal.
- */
-
-#define NEURON_MAX_SYNCS	1024
-
-/**
- * neuron_in_syncs_find() - make a gate of the syncobjs that a submission waits for
- * @drm: device
- * @file: file that the handles are of
- * @syncs: drm_neuron_sync elements
- *
- * Return: the gate, to be armed, or an ERR_PTR.
- */
-struct neuron_gate *neuron_in_syncs_find(struct drm_device *drm,
-					 struct drm_file *file,
-					 const struct neuron_array *syncs);
-
-/**
- * neuron_out_syncs_find() - look up the syncobjs that a submission signals
- * @drm: device
- * @file: file that the handles are of
- * @syncs: drm_neuron_sync elements
- *
- * All memory is allocated here, so that neuron_out_syncs_signal() cannot fail.
- *
- * Return: an array with an element for each of @syncs, NULL if there is none, or an ERR_PTR.
- */
-struct neuron_out_sync *
-neuron_out_syncs_find(struct drm_device *drm, struct drm_file *file,
-		      const struct neuron_array *syncs);
-
-/**
- * neuron_out_syncs_signal() - have syncobjs signal with a fence
- * @outs: from neuron_out_syncs_find()
- * @nr: how many
- * @fence: fence of the submission
- */
-void neuron_out_syncs_signal(struct neuron_out_sync *outs, u32 nr,
-			     struct dma_fence *fence);
-
-/**
- * neuron_out_syncs_free() - free what neuron_out_syncs_find() has made
- * @outs: array, or NULL
- * @nr: its elements
- */
-void neuron_out_syncs_free(struct neuron_out_sync *outs, u32 nr);
 
 #endif /* _NEURON_FENCE_H_ */

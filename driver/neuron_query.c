@@ -14,13 +14,13 @@
 #include "neuron_account.h"
 #include "neuron_core.h"
 #include "neuron_device.h"
-#include "neuron_fence.h"
 #include "neuron_grant.h"
 #include "neuron_hbm.h"
 #include "neuron_ioctl.h"
 #include "neuron_listener.h"
 #include "neuron_monitor.h"
 #include "neuron_query.h"
+#include "neuron_syncs.h"
 #include "neuron_result.h"
 #include "neuron_transfer.h"
 #include "neuron_usage.h"
@@ -61,7 +61,7 @@ static void neuron_query_device(struct neuron_device *ndev,
 	info->dma_queues = NEURON_UDMA_QUEUES;
 }
 
-static void neuron_query_limits(struct drm_neuron_limits_info *info)
+static void neuron_query_limits(struct neuron_device *ndev, struct drm_neuron_limits_info *info)
 {
 	info->queued_jobs = NEURON_MAX_QUEUED_JOBS;
 	info->gang_jobs = NEURON_JOB_MAX_GANG;
@@ -79,6 +79,7 @@ static void neuron_query_limits(struct drm_neuron_limits_info *info)
 	info->transfer_pieces = NEURON_TRANSFER_PIECES;
 	info->transfer_queues = NEURON_TRANSFER_QUEUES;
 	info->queued_transfers = NEURON_MAX_QUEUED_JOBS;
+	info->queue_priorities = ndev->gen->nr_priorities;
 }
 
 static void neuron_query_memory(struct neuron_device *ndev,
@@ -507,7 +508,7 @@ static int neuron_query_driver(struct neuron_device *ndev, u32 type,
 		neuron_usage_query_stacks(ndev, answer);
 		break;
 	case DRM_NEURON_QUERY_LIMITS:
-		neuron_query_limits(answer);
+		neuron_query_limits(ndev, answer);
 		break;
 	default:
 		neuron_query_queues(ndev, answer);

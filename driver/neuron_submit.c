@@ -16,6 +16,7 @@
 #include "neuron_fence.h"
 #include "neuron_ioctl.h"
 #include "neuron_job.h"
+#include "neuron_syncs.h"
 #include "neuron_table.h"
 #include "neuron_trace.h"
 #include "neuron_window.h"
@@ -303,29 +304,25 @@ struct neuron_submit_job {
  * @drm: device
  * @file: file
  * @jobs: drm_neuron_job
- * @in_syncs: drm_neuron_sync
- * @out_syncs: drm_neuron_sync
+ * @syncs: what the jobs wait for, and what they signal
  * @job: of @jobs
  * @nr: how many
  * @gang: what the jobs are, if there are several
- * @gate: what they wait for, or NULL
  * @array: the fence of a gang, NULL once it has its fences
  * @fences: room for those
- * @outs: what is signalled
+ * @fence: signals when all jobs have finished; NULL: they are not in their queues
  */
 struct neuron_submission {
 	struct drm_device *drm;
 	struct drm_file *file;
 	struct neuron_array jobs;
-	struct neuron_array in_syncs;
-	struct neuron_array out_syncs;
+	struct neuron_syncs syncs;
 	struct neuron_submit_job *job;
 	u32 nr;
 	struct neuron_gang *gang;
-	struct neuron_gate *gate;
 	struct dma_fence_array *array;
 	struct dma_fence **fences;
-	struct neuron_out_sync *outs;
+	struct dma_fence *fence;
 };
 
 static int neuron_submit_check(struct drm_device *drm,
@@ -337,10 +334,7 @@ static int neuron_submit_check(struct drm_device *drm,
 	    neuron_array_check(&args->jobs, DRM_NEURON_JOB_SIZE_V2,
 			       NEURON_JOB_MAX_GANG))
 		return neuron_submit_invalid(drm, "bad array of jobs");
-	if (neuron_array_check(&args->in_syncs, DRM_NEURON_SYNC_SIZE_V2,
-			       NEURON_MAX_SYNCS) ||
-	    neuron_array_check(&args->out_syncs, DRM_NEURON_SYNC_SIZE_V2,
-			       NEURON_MAX_SYNCS))
+	if (neuron_syncs_check(&args->in_syncs, &args->out_syncs))
 		return neuron_submit_invalid(drm, "bad array of syncobjs");
 	return 0;
 }
@@ -387,26 +381,14 @@ static int neuron_submit_jobs(struct neuron_submission *sub)
 
 static int neuron_submit_in_syncs(struct neuron_submission *sub)
 {
-	struct dma_fence *fence;
-	struct neuron_gate *gate;
 	int ret = 0;
 	u32 i;
 
-	if (!sub->in_syncs.count)
-		return 0;
-	gate = neuron_in_syncs_find(sub->drm, sub->file, &sub->in_syncs);
-	if (IS_ERR(gate))
-		return PTR_ERR(gate);
-	sub->gate = gate;
-	fence = neuron_gate_arm(gate);
 	for (i = 0; i < sub->nr && !ret; i++) {
 		struct neuron_job *job = sub->job[i].job;
 
-		job->gate = neuron_gate_get(gate);
-		ret = drm_sched_job_add_dependency(&job->base,
-						   dma_fence_get(fence));
+		ret = neuron_syncs_wait(&sub->syncs, &job->base, &job->gate);
 	}
-	dma_fence_put(fence);
 	return ret;
 }
 
@@ -553,7 +535,6 @@ static struct dma_fence *neuron_submit_push_all(struct neuron_submission *sub)
  */
 static int neuron_submit_enqueue(struct neuron_submission *sub, u64 *id)
 {
-	struct dma_fence *fence = NULL;
 	bool cookie;
 	u64 first;
 	int ret;
@@ -562,7 +543,7 @@ static int neuron_submit_enqueue(struct neuron_submission *sub, u64 *id)
 	ret = neuron_submit_reserve_all(sub, &first);
 	if (!ret) {
 		cookie = dma_fence_begin_signalling();
-		fence = neuron_submit_push_all(sub);
+		sub->fence = neuron_submit_push_all(sub);
 		dma_fence_end_signalling(cookie);
 	}
 	neuron_submit_unlock(sub);
@@ -571,8 +552,6 @@ static int neuron_submit_enqueue(struct neuron_submission *sub, u64 *id)
 	/* The work that starts the jobs goes first: the rest of the call can wait. */
 	cond_resched();
 	*id = first;
-	neuron_out_syncs_signal(sub->outs, sub->out_syncs.count, fence);
-	dma_fence_put(fence);
 	return 0;
 }
 
@@ -595,13 +574,6 @@ static int neuron_submit_make(struct neuron_submission *sub, u64 *id)
 {
 	int ret;
 
-	sub->outs = neuron_out_syncs_find(sub->drm, sub->file,
-					  &sub->out_syncs);
-	if (IS_ERR(sub->outs)) {
-		ret = PTR_ERR(sub->outs);
-		sub->outs = NULL;
-		return ret;
-	}
 	ret = neuron_submit_gang(sub);
 	if (!ret)
 		ret = neuron_submit_jobs(sub);
@@ -624,13 +596,10 @@ static void neuron_submit_undo(struct neuron_submission *sub)
 		}
 		neuron_windows_put(&sj->windows);
 	}
-	if (sub->gate)
-		neuron_gate_put(sub->gate);
 	if (sub->gang)
 		neuron_gang_put(sub->gang);
 	kfree(sub->fences);
 	kfree(sub->array);
-	neuron_out_syncs_free(sub->outs, sub->out_syncs.count);
 }
 
 /*
@@ -651,6 +620,9 @@ static int neuron_submit(struct neuron_submission *sub, u64 *id)
 	ret = neuron_submit_make(sub, id);
 	drm_dev_exit(idx);
 	neuron_submit_undo(sub);
+	if (sub->fence)
+		neuron_syncs_signal(&sub->syncs, sub->fence);
+	dma_fence_put(sub->fence);
 	return ret;
 }
 
@@ -715,13 +687,8 @@ static int neuron_submit_arrays_get(struct neuron_submission *sub,
 	ret = neuron_array_get(&sub->jobs, sizeof(struct drm_neuron_job),
 			       &args->jobs);
 	if (!ret)
-		ret = neuron_array_get(&sub->in_syncs,
-				       sizeof(struct drm_neuron_sync),
-				       &args->in_syncs);
-	if (!ret)
-		ret = neuron_array_get(&sub->out_syncs,
-				       sizeof(struct drm_neuron_sync),
-				       &args->out_syncs);
+		ret = neuron_syncs_get(&sub->syncs, sub->drm, sub->file,
+				       &args->in_syncs, &args->out_syncs);
 	if (ret)
 		return ret;
 	sub->job = kcalloc(args->jobs.count, sizeof(*sub->job), GFP_KERNEL);
@@ -748,8 +715,7 @@ static void neuron_submit_arrays_put(struct neuron_submission *sub)
 	}
 	kfree(sub->job);
 	neuron_array_put(&sub->jobs);
-	neuron_array_put(&sub->in_syncs);
-	neuron_array_put(&sub->out_syncs);
+	neuron_syncs_put(&sub->syncs);
 }
 
 /**

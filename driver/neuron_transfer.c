@@ -16,6 +16,7 @@
 #include "neuron_fence.h"
 #include "neuron_gem.h"
 #include "neuron_ioctl.h"
+#include "neuron_syncs.h"
 #include "neuron_transfer.h"
 
 static struct neuron_transfer *to_neuron_transfer(struct drm_sched_job *job)
@@ -578,29 +579,10 @@ static int neuron_transfer_args_check(struct drm_device *drm,
 		drm_dbg(drm, "transfer: no such queue\n");
 		return -EINVAL;
 	}
-	if (!neuron_array_check(&args->in_syncs, DRM_NEURON_SYNC_SIZE_V2,
-				NEURON_MAX_SYNCS) &&
-	    !neuron_array_check(&args->out_syncs, DRM_NEURON_SYNC_SIZE_V2,
-				NEURON_MAX_SYNCS))
+	if (!neuron_syncs_check(&args->in_syncs, &args->out_syncs))
 		return 0;
 	drm_dbg(drm, "transfer: bad array of syncobjs\n");
 	return -EINVAL;
-}
-
-static int neuron_transfer_in_syncs(struct neuron_transfer *transfer,
-				    struct drm_file *file,
-				    const struct neuron_array *syncs)
-{
-	struct neuron_gate *gate;
-
-	if (!syncs->count)
-		return 0;
-	gate = neuron_in_syncs_find(&transfer->of->ndev->drm, file, syncs);
-	if (IS_ERR(gate))
-		return PTR_ERR(gate);
-	transfer->gate = gate;
-	return drm_sched_job_add_dependency(&transfer->base,
-					    neuron_gate_arm(gate));
 }
 
 /* Under neuron_transfers.lock: a number, and a place for it and its result. */
@@ -631,6 +613,7 @@ static struct dma_fence *neuron_transfer_push(struct neuron_transfer *transfer,
 {
 	struct neuron_transfers *of = transfer->of;
 	struct dma_fence *fence;
+	bool cookie;
 	int ret;
 
 	mutex_lock(&of->lock);
@@ -640,24 +623,27 @@ static struct dma_fence *neuron_transfer_push(struct neuron_transfer *transfer,
 		return ERR_PTR(ret);
 	}
 	*id = transfer->id;
+	xa_store(&of->pending, transfer->id, transfer, GFP_KERNEL);
+	/* From here on others wait for its fence: nothing is allocated until it is in its queue. */
+	cookie = dma_fence_begin_signalling();
 	drm_sched_job_arm(&transfer->base);
 	fence = dma_fence_get(&transfer->base.s_fence->finished);
-	xa_store(&of->pending, transfer->id, transfer, GFP_KERNEL);
 	neuron_results_add(&transfer->queue->results, transfer->result,
 			   transfer->id, fence);
 	atomic_inc(&of->nr_queued);
 	drm_sched_entity_push_job(&transfer->base);
+	dma_fence_end_signalling(cookie);
 	mutex_unlock(&of->lock);
 	return fence;
 }
 
-/* Once the transfer is built, only allocations can fail. */
-static int neuron_transfer_submit(struct neuron_transfers *of,
-				  struct drm_file *file,
-				  struct drm_neuron_transfer *args,
-				  const struct neuron_array *ins,
-				  const struct neuron_array *outs,
-				  struct neuron_out_sync *out)
+/*
+ * Once the transfer is built, only allocations can fail.
+ * Return: its finished fence, referenced, or an ERR_PTR.
+ */
+static struct dma_fence *
+neuron_transfer_submit(struct neuron_transfers *of, struct drm_file *file,
+		       struct drm_neuron_transfer *args, struct neuron_syncs *syncs)
 {
 	struct neuron_transfer *transfer;
 	struct dma_fence *fence;
@@ -665,52 +651,46 @@ static int neuron_transfer_submit(struct neuron_transfers *of,
 
 	transfer = neuron_transfer_build(of, file, args);
 	if (IS_ERR(transfer))
-		return PTR_ERR(transfer);
+		return ERR_CAST(transfer);
 	ret = neuron_drm_sched_job_init(&transfer->base,
 					&transfer->queue->entity,
 					transfer->req.nr, file,
 					file->client_id);
 	if (ret)
 		goto err_put;
-	ret = neuron_transfer_in_syncs(transfer, file, ins);
+	ret = neuron_syncs_wait(syncs, &transfer->base, &transfer->gate);
 	if (ret)
 		goto err_job;
 	fence = neuron_transfer_push(transfer, &args->transfer);
-	if (IS_ERR(fence)) {
-		ret = PTR_ERR(fence);
-		goto err_job;
-	}
-	neuron_out_syncs_signal(out, outs->count, fence);
-	dma_fence_put(fence);
-	return 0;
+	if (!IS_ERR(fence))
+		return fence;
+	ret = PTR_ERR(fence);
 
 err_job:
 	drm_sched_job_cleanup(&transfer->base);
 err_put:
 	neuron_transfer_put(transfer);
-	return ret;
+	return ERR_PTR(ret);
 }
 
-/* @ins and @outs are copies: from here on no user memory is read. */
 static int neuron_transfer_enter(struct neuron_transfers *of,
 				 struct drm_file *file,
 				 struct drm_neuron_transfer *args,
-				 const struct neuron_array *ins,
-				 const struct neuron_array *outs)
+				 struct neuron_syncs *syncs)
 {
 	struct drm_device *drm = &of->ndev->drm;
-	struct neuron_out_sync *out;
-	int idx, ret = -ENODEV;
+	struct dma_fence *fence;
+	int idx;
 
-	out = neuron_out_syncs_find(drm, file, outs);
-	if (IS_ERR(out))
-		return PTR_ERR(out);
-	if (drm_dev_enter(drm, &idx)) {
-		ret = neuron_transfer_submit(of, file, args, ins, outs, out);
-		drm_dev_exit(idx);
-	}
-	neuron_out_syncs_free(out, outs->count);
-	return ret;
+	if (!drm_dev_enter(drm, &idx))
+		return -ENODEV;
+	fence = neuron_transfer_submit(of, file, args, syncs);
+	drm_dev_exit(idx);
+	if (IS_ERR(fence))
+		return PTR_ERR(fence);
+	neuron_syncs_signal(syncs, fence);
+	dma_fence_put(fence);
+	return 0;
 }
 
 /**
@@ -726,22 +706,15 @@ int neuron_ioctl_transfer(struct drm_device *drm, void *data,
 {
 	struct neuron_file *nfile = file->driver_priv;
 	struct drm_neuron_transfer *args = data;
-	struct neuron_array ins, outs;
+	struct neuron_syncs syncs = { };
 	int ret;
 
 	ret = neuron_transfer_args_check(drm, args);
 	if (ret)
 		return ret;
-	ret = neuron_array_get(&ins, sizeof(struct drm_neuron_sync),
-			       &args->in_syncs);
-	if (ret)
-		return ret;
-	ret = neuron_array_get(&outs, sizeof(struct drm_neuron_sync),
-			       &args->out_syncs);
+	ret = neuron_syncs_get(&syncs, drm, file, &args->in_syncs, &args->out_syncs);
 	if (!ret)
-		ret = neuron_transfer_enter(nfile->transfers, file, args, &ins,
-					    &outs);
-	neuron_array_put(&outs);
-	neuron_array_put(&ins);
+		ret = neuron_transfer_enter(nfile->transfers, file, args, &syncs);
+	neuron_syncs_put(&syncs);
 	return ret;
 }

@@ -19,6 +19,7 @@ neuron-objects += neuron_hbm.o \
 # engines,
 neuron-objects += neuron_result.o \
 	neuron_fence.o \
+	neuron_syncs.o \
 	neuron_copy.o \
 	neuron_copy_reset.o \
 	neuron_copy_ioctl.o \

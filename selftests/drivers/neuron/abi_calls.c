@@ -548,7 +548,7 @@ const struct abi_call abi_calls[ABI_NR_ROWS] = {
 	[ABI_SUBMIT_IN_SYNCS] = {
 		CALL(SUBMIT, submit, good_submit_in),
 		ARRAY(submit, in_syncs, sync), .bad = {
-			BAD(submit, in_syncs.count, 1025, EINVAL),
+			BAD(submit, in_syncs.count, 65, EINVAL),
 			BAD_ELEMENT(sync, handle, NO_ID, ENOENT),
 			BAD_ELEMENT(sync, pad, 1, EINVAL),
 			BAD_ELEMENT(sync, point, 5, EINVAL),
@@ -557,7 +557,7 @@ const struct abi_call abi_calls[ABI_NR_ROWS] = {
 	[ABI_SUBMIT_OUT_SYNCS] = {
 		CALL(SUBMIT, submit, good_submit_out),
 		ARRAY(submit, out_syncs, sync), .bad = {
-			BAD(submit, out_syncs.count, 1025, EINVAL),
+			BAD(submit, out_syncs.count, 65, EINVAL),
 			BAD_ELEMENT(sync, handle, NO_ID, ENOENT),
 			BAD_ELEMENT(sync, pad, 1, EINVAL),
 		},
@@ -664,7 +664,7 @@ const struct abi_call abi_calls[ABI_NR_ROWS] = {
 	[ABI_TRANSFER_IN_SYNCS] = {
 		CALL(TRANSFER, transfer, good_transfer_in),
 		ARRAY(transfer, in_syncs, sync), .bad = {
-			BAD(transfer, in_syncs.count, 1025, EINVAL),
+			BAD(transfer, in_syncs.count, 65, EINVAL),
 			BAD_ELEMENT(sync, handle, NO_ID, ENOENT),
 			BAD_ELEMENT(sync, pad, 1, EINVAL),
 			BAD_ELEMENT(sync, point, 1, EINVAL),
@@ -673,7 +673,7 @@ const struct abi_call abi_calls[ABI_NR_ROWS] = {
 	[ABI_TRANSFER_OUT_SYNCS] = {
 		CALL(TRANSFER, transfer, good_transfer_out),
 		ARRAY(transfer, out_syncs, sync), .bad = {
-			BAD(transfer, out_syncs.count, 1025, EINVAL),
+			BAD(transfer, out_syncs.count, 65, EINVAL),
 			BAD_ELEMENT(sync, handle, NO_ID, ENOENT),
 			BAD_ELEMENT(sync, pad, 1, EINVAL),
 		},

@@ -55,7 +55,7 @@ TEST_F(query, limits)
 	EXPECT_EQ(NEURON_JOB_MAX_GANG, limits.gang_jobs);
 	EXPECT_EQ(NEURON_JOB_MAX_QUEUES, limits.job_queues);
 	EXPECT_EQ(NEURON_MAX_WINDOWS, limits.windows);
-	EXPECT_EQ(1024, limits.syncs);
+	EXPECT_EQ(64, limits.syncs);
 	EXPECT_EQ(1024, limits.wait_jobs);
 	EXPECT_EQ(64, limits.post_entries);
 	EXPECT_EQ(128, limits.events);
@@ -63,12 +63,14 @@ TEST_F(query, limits)
 	EXPECT_EQ(64, limits.event_files);
 	EXPECT_EQ(256, limits.user_event_files);
 	EXPECT_EQ(1024, limits.device_event_files);
+	EXPECT_EQ(self->info.generation == 4 ? 4 : 1, limits.queue_priorities);
 	EXPECT_LE(63, limits.queued_transfers);
 	EXPECT_LE(limits.queued_transfers, limits.results);
 }
 
 #define ROW_GROUPS	4	/* of 32 rows, of a tensor engine */
-#define MAX_ANSWER	(256 * 1024)
+#define SPARE		512	/* elements more than there are */
+#define MAX_ANSWER	(1024 * 1024)
 
 /**
  * struct answer - a type of query
@@ -112,6 +114,7 @@ static int ask(int fd, const struct answer *answer, uint32_t stride, uint32_t co
 TEST_F(query, sizes)
 {
 	const struct drm_neuron_device_info *info = &self->info;
+	const int queues = neuron_query_count(self->fd, DRM_NEURON_QUERY_QUEUES);
 	const struct answer answers[] = {
 		ANSWER(DEVICE, device, DEVICE, 1),
 		ANSWER(MEMORY, memory, MEMORY, info->nr_hbm),
@@ -127,12 +130,15 @@ TEST_F(query, sizes)
 		ANSWER(LINK_COUNTERS, link_counter, LINK_COUNTER, info->nr_links),
 		ANSWER(TENSOR_COUNTERS, tensor_counter, TENSOR_COUNTER,
 		       info->nr_cores * ROW_GROUPS),
+		ANSWER(QUEUES, queue, QUEUE, (uint32_t)queues),
+		ANSWER(QUEUE_COUNTERS, queue_counter, QUEUE_COUNTER, (uint32_t)queues),
 	};
 	uint8_t *p = malloc(MAX_ANSWER);
 	const struct answer *a;
 	uint32_t i, size, n;
 
 	ASSERT_NE(NULL, p);
+	ASSERT_GT(queues, 0);
 	for (a = answers; a < answers + ARRAY_SIZE(answers); a++) {
 		struct drm_neuron_query query = { .type = a->type };
 
@@ -140,7 +146,7 @@ TEST_F(query, sizes)
 		EXPECT_EQ(a->size, query.answer.stride) TH_LOG("query %u", a->type);
 		EXPECT_EQ(a->count, query.answer.count) TH_LOG("query %u", a->type);
 		size = a->count * a->size;
-		EXPECT_EQ(0, ask(self->fd, a, a->size, 1000, p)) TH_LOG("query %u", a->type);
+		EXPECT_EQ(0, ask(self->fd, a, a->size, a->count + SPARE, p)) TH_LOG("query %u", a->type);
 		EXPECT_EQ(0, neuron_differs_from(p + size, 4096, 0xa5) != 4096);
 		if (!a->count)
 			continue;

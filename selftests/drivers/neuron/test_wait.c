@@ -629,4 +629,42 @@ TEST_F(wait, point_without_fence)
 	EXPECT_EQ(0, rig_wait(&self->rig, submit.call.job, LIMIT, NULL));
 }
 
+#define POINTS	64	/* syncobjs of a call, each way */
+
+/* As many points as a call takes, from @first on, or all of them @first. */
+static struct drm_neuron_array points(struct drm_neuron_sync sync[POINTS], uint32_t handle,
+				      uint64_t first, uint64_t step)
+{
+	uint32_t i;
+
+	for (i = 0; i < POINTS; i++)
+		sync[i] = (struct drm_neuron_sync){ .handle = handle, .point = first + i * step };
+	return (struct drm_neuron_array){ sizeof(*sync), POINTS, (uintptr_t)sync };
+}
+
+/* The first point of a long timeline is found behind all others, as often as a call may ask. */
+TEST_F(wait, long_timeline)
+{
+	struct drm_neuron_sync sync[POINTS];
+	struct rig_submit submit;
+	int64_t endless;
+	uint32_t handle, i;
+
+	ASSERT_EQ(0, rig_syncobj_create(self->rig.fd, &handle));
+	endless = start(&self->other, LOOPS, 0, 0);
+	ASSERT_GT(endless, 0);
+	for (i = 0; i < 32; i++) {
+		rig_prepare_engine(&self->other, &submit, HALTS);
+		submit.call.out_syncs = points(sync, handle, 1 + i * POINTS, 1);
+		ASSERT_EQ(0, rig_submit(&self->other, &submit));
+	}
+	rig_prepare_engine(&self->rig, &submit, HALTS);
+	submit.call.in_syncs = points(sync, handle, 1, 0);
+	ASSERT_EQ(0, rig_submit(&self->rig, &submit));
+	EXPECT_EQ(-ETIMEDOUT, rig_wait(&self->rig, submit.call.job, 50, NULL));
+	ASSERT_EQ(0, rig_cancel(&self->other, (uint64_t)endless));
+	EXPECT_EQ(0, rig_wait(&self->rig, submit.call.job, LIMIT, NULL));
+	rig_syncobj_destroy(self->rig.fd, handle);
+}
+
 TEST_HARNESS_MAIN
