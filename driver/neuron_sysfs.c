@@ -545,13 +545,39 @@ static ssize_t neuron_engine_show(const struct neuron_node *node,
 	return sysfs_emit(buf, "%llu\n", sum);
 }
 
+/* Of each queue of the engine, in a line; @offset: in struct neuron_look_queue */
+static ssize_t neuron_queues_show(const struct neuron_node *node,
+				  unsigned long offset, char *buf)
+{
+	struct neuron_device *ndev = node->data;
+	const struct neuron_look *look;
+	unsigned int i;
+	int len = 0;
+
+	look = neuron_look_begin_queues(ndev, node->index);
+	if (IS_ERR(look))
+		return PTR_ERR(look);
+	for (i = 0; i < NEURON_UDMA_QUEUES; i++)
+		len += sysfs_emit_at(buf, len, "%llu%c",
+				     *(const u64 *)((const void *)&look->queue_sum[node->index][i] +
+						    offset),
+				     i + 1 < NEURON_UDMA_QUEUES ? ' ' : '\n');
+	neuron_look_end(ndev);
+	return len;
+}
+
 #define NEURON_ENGINE_COUNT(name) \
 	NEURON_NODE_RO(#name, neuron_engine_show, \
+		       offsetof(struct neuron_look_queue, name))
+#define NEURON_QUEUES_COUNT(name) \
+	NEURON_NODE_RO("queue_" #name, neuron_queues_show, \
 		       offsetof(struct neuron_look_queue, name))
 
 static const struct neuron_node_attr neuron_engine_attrs[] = {
 	NEURON_ENGINE_COUNT(descriptors),
 	NEURON_ENGINE_COUNT(bytes),
+	NEURON_QUEUES_COUNT(descriptors),
+	NEURON_QUEUES_COUNT(bytes),
 };
 
 static void neuron_traffic_remove(void *data)

@@ -156,7 +156,7 @@ static const char * const attributes[] = {
 	"hbm_repair", "ecc/sram_corrected", "ecc/hbm0_uncorrected",
 	"counters/violations", "counters/stale_posts", "counters/faults",
 	"core0/tensor/idle_cycles", "links/0/state", "links/0/bytes_sent",
-	"dma/0/bytes",
+	"dma/0/bytes", "dma/0/queue_bytes", "dma/0/queue_descriptors",
 };
 
 #define NR_ATTRIBUTES	(sizeof(attributes) / sizeof(attributes[0]))
