@@ -178,6 +178,7 @@ def test_link_down(rig):
     """The peer cannot be reached, and this chip works; then as before."""
     peer_ok(rig)
     changes = attributes(rig, "counters/link_changes")
+    errors = sum(attributes(rig, "links/*/errors"))
     assert attributes(rig, "connected_devices") == [1, 0], "the chips are not connected"
     link(rig, "down")
     assert not attributes(rig, "connected_devices"), "connected without a link"
@@ -186,6 +187,8 @@ def test_link_down(rig):
         assert (answer["status"], answer["cause"]) == (STATUS["ERROR"], CAUSE["FABRIC"]), \
             f"the peer without a link: {answer}"
         assert answer["data"] == "bad", "data without a link"
+    after = sum(attributes(rig, "links/*/errors"))
+    assert after > errors, f"errors of the links: {errors}, then {after}"
     rig.job_ok(0)
     rig.copy_ok()
     link(rig, "up")

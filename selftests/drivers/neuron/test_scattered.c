@@ -214,14 +214,17 @@ static int first_word(struct rig *rig, uint32_t index, uint32_t *word)
 TEST_F(scattered, killed_half_way)
 {
 	uint32_t first, last, old, new, whole = 0;
+	int64_t near = 0, took;
 	unsigned int turn;
-	int64_t near;
 	int status;
 
 	for (turn = 0; turn < TILE; turn++)
 		memset(self->p.memory + turn * 4096, 0x10 + (int)turn, 4096);
-	near = bind_within(&self->p, 0, LIMIT, &status);
-	ASSERT_EQ(0, status);
+	for (turn = 0; turn < 3; turn++) {
+		took = bind_within(&self->p, 0, LIMIT, &status);
+		ASSERT_EQ(0, status);
+		near = turn && near < took ? near : took;
+	}
 	memset(&old, 0x10, sizeof(old));
 	for (turn = 1; turn < 6; turn++) {
 		bind_within(&self->p, turn * 4096ull, near * turn / 6, &status);
@@ -235,7 +238,7 @@ TEST_F(scattered, killed_half_way)
 		whole += !status;
 		old = first;
 	}
-	TH_LOG("%u of 5 calls came to their end", whole);
+	EXPECT_LT(whole, 5) TH_LOG("no call was ended by the signal");
 }
 
 TEST_HARNESS_MAIN

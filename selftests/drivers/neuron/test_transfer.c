@@ -264,7 +264,7 @@ TEST_F(transfer, rights)
 	};
 	EXPECT_EQ(-EPERM, transfer_run(self->t.fd, &args));
 	if (transfer_import(self->t.fd, self->t.user, DRM_NEURON_IMPORT_READ_ONLY, &handle))
-		return;
+		SKIP(return, "the device needs bounce buffers here");
 	args.src = handle;
 	EXPECT_EQ(0, transfer_run(self->t.fd, &args));
 	args = (struct drm_neuron_transfer){
