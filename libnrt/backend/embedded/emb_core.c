@@ -61,7 +61,7 @@ int emb_core_reset(struct emb_core *core)
 			return -EIO;
 		emb_wait_irq(chip, seen, now + RESET_POLL_NS);
 	}
-	/* What was announced until now is of a job that the reset has ended, or of an earlier one. */
+	/* What was announced until now is of a job that the reset ended, or of an earlier one. */
 	emb_times_note(core, NEURON_CORE_CAUSE_SETTLED);
 	emb_core_write(core, NEURON_CORE_CAUSE, emb_core_read(core, NEURON_CORE_CAUSE));
 	return 0;

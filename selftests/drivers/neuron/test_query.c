@@ -146,7 +146,8 @@ TEST_F(query, sizes)
 		EXPECT_EQ(a->size, query.answer.stride) TH_LOG("query %u", a->type);
 		EXPECT_EQ(a->count, query.answer.count) TH_LOG("query %u", a->type);
 		size = a->count * a->size;
-		EXPECT_EQ(0, ask(self->fd, a, a->size, a->count + SPARE, p)) TH_LOG("query %u", a->type);
+		EXPECT_EQ(0, ask(self->fd, a, a->size, a->count + SPARE, p))
+			TH_LOG("query %u", a->type);
 		EXPECT_EQ(0, neuron_differs_from(p + size, 4096, 0xa5) != 4096);
 		if (!a->count)
 			continue;
