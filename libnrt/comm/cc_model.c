@@ -260,18 +260,18 @@ static NRT_STATUS together(struct nrt_cc_model *cc, with_all_fn *what, struct nr
 	NRT_STATUS status = all ? what(cc, all, &agreed, error) : error->status;
 
 	free(all);
-	if (status && !agreed)
+	if (status && !agreed && !atomic_load(&cc->world->left))
 		nrt_world_fail(cc->world, error);
 	return status;
 }
 
-/* The model's world; it has not failed. */
+/* The model's world; it has not failed, and no rank has left it. */
 static bool fits(struct nrt_world *world, uint32_t rank, uint32_t count)
 {
 	struct nrt_error ignored;
 
 	return world && world->rank == rank && world->count == count &&
-	       !nrt_world_check(world, &ignored);
+	       !atomic_load(&world->left) && !nrt_world_check(world, &ignored);
 }
 
 /*
@@ -318,17 +318,14 @@ static NRT_STATUS find_world(const struct nrt_cc_model *cc, struct nrt_vcore *vc
 	return NRT_SUCCESS;
 }
 
-/*
- * Prepare for the world that the ranks have; if they have none, with @joins for a new one. Without
- * @joins only for one that the program has asked for.
- */
-static NRT_STATUS get_ready(struct nrt_model *model, bool joins, struct nrt_error *error)
+/* *@again: a rank has left the world meanwhile. */
+static NRT_STATUS try_to_get_ready(struct nrt_model *model, bool joins, bool *again,
+				   struct nrt_error *error)
 {
 	struct nrt_cc_model *cc = model->cc;
 	NRT_STATUS status;
 
-	if (fits(cc->world, cc->rank, cc->count))
-		return NRT_SUCCESS;
+	*again = false;
 	drop(cc);
 	if (find_world(cc, model->vcore, joins, &cc->world, error))
 		return error->status;
@@ -344,11 +341,29 @@ static NRT_STATUS get_ready(struct nrt_model *model, bool joins, struct nrt_erro
 	pthread_mutex_lock(&cc->team->loading);
 	status = together(cc, prepare, error);
 	pthread_mutex_unlock(&cc->team->loading);
+	*again = status && atomic_load(&cc->world->left);
 	if (status)
 		drop(cc);
 	else if (cc->world->implied)
 		/* All ranks are about to execute it. */
 		cc->team->active = cc->number;
+	return status;
+}
+
+/*
+ * Prepare for the world that the ranks have; if they have none, with @joins for a new one. Without
+ * @joins only for one that the program has asked for.
+ */
+static NRT_STATUS get_ready(struct nrt_model *model, bool joins, struct nrt_error *error)
+{
+	struct nrt_cc_model *cc = model->cc;
+	NRT_STATUS status = NRT_SUCCESS;
+	bool again = !fits(cc->world, cc->rank, cc->count);
+
+	while (again) {
+		error->status = NRT_SUCCESS;
+		status = try_to_get_ready(model, joins, &again, error);
+	}
 	return status;
 }
 
@@ -472,6 +487,7 @@ static NRT_STATUS end(struct nrt_model *model, const struct drm_neuron_wait_job 
 static void leave(struct nrt_model *model)
 {
 	drop(model->cc);
+	nrt_world_model_goes(model->cc->worlds, model->vcore->vnc);
 	free(model->cc);
 	model->cc = NULL;
 }
@@ -510,6 +526,7 @@ static NRT_STATUS make(struct nrt_worlds *worlds, struct nrt_model *model, uint3
 	model->rank = rank;
 	model->cc_ops = &cc_ops;
 	model->cc_core = core;
+	nrt_world_model_comes(worlds, model->vcore->vnc);
 	return NRT_SUCCESS;
 }
 

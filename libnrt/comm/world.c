@@ -29,12 +29,14 @@ NRT_STATUS nrt_worlds_init(struct nrt_worlds *worlds, unsigned int nr,
 		.timeout_ms = env->timeout_ms,
 		.nr = nr,
 		.world = calloc(nr, sizeof(struct nrt_world *)),
+		.models = calloc(nr, sizeof(*worlds->models)),
 		.sems = calloc(2ull * nr, sizeof(*worlds->sems)),
 		.dirty = calloc(2ull * nr, sizeof(*worlds->dirty)),
 		.next_sem = calloc(2ull * nr, sizeof(*worlds->next_sem)),
 	};
 	pthread_mutex_init(&worlds->lock, NULL);
-	if (worlds->world && worlds->sems && worlds->dirty && worlds->next_sem)
+	if (worlds->world && worlds->models && worlds->sems && worlds->dirty &&
+	    worlds->next_sem)
 		return NRT_SUCCESS;
 	nrt_worlds_fini(worlds);
 	return nrt_error_memory(error);
@@ -89,6 +91,7 @@ void nrt_worlds_fini(struct nrt_worlds *worlds)
 	for (i = 0; worlds->world && i < worlds->nr; i++)
 		nrt_world_put(worlds->world[i]);
 	free(worlds->world);
+	free(worlds->models);
 	free(worlds->sems);
 	free(worlds->dirty);
 	free(worlds->next_sem);
@@ -308,6 +311,7 @@ static struct nrt_world *world_new(struct nrt_worlds *worlds, struct nrt_vcore *
 		return NULL;
 	world->worlds = worlds;
 	atomic_init(&world->refs, 1);
+	atomic_init(&world->left, false);
 	world->vcore = vcore;
 	world->rank = rank;
 	world->count = count;
@@ -410,4 +414,44 @@ NRT_STATUS nrt_world_join(struct nrt_worlds *worlds, const char *what, struct nr
 	}
 	nrt_world_put(exchange(worlds, vcore->vnc, world));
 	return NRT_SUCCESS;
+}
+
+/* --- Models --- */
+
+void nrt_world_model_comes(struct nrt_worlds *worlds, unsigned int vnc)
+{
+	pthread_mutex_lock(&worlds->lock);
+	worlds->models[vnc]++;
+	pthread_mutex_unlock(&worlds->lock);
+}
+
+/* With the lock: the world that the core has left, with the reference of the table; or NULL. */
+static struct nrt_world *leave_implied(struct nrt_worlds *worlds, unsigned int vnc)
+{
+	struct nrt_world *left = worlds->world[vnc];
+	unsigned int i;
+
+	/* Ranks of other processes cannot be told without an end of what they run. */
+	if (!left || !left->implied || worlds->root)
+		return NULL;
+	for (i = 0; i < worlds->nr; i++)
+		if (worlds->world[i] && worlds->world[i]->id == left->id)
+			atomic_store(&worlds->world[i]->left, true);
+	worlds->world[vnc] = NULL;
+	return left;
+}
+
+void nrt_world_model_goes(struct nrt_worlds *worlds, unsigned int vnc)
+{
+	struct nrt_world *left = NULL;
+
+	pthread_mutex_lock(&worlds->lock);
+	if (!--worlds->models[vnc])
+		left = leave_implied(worlds, vnc);
+	pthread_mutex_unlock(&worlds->lock);
+	if (!left)
+		return;
+	/* Whoever waits in it for this rank looks for the next one. */
+	nrt_meetings_fail(worlds->meetings, left->id);
+	nrt_world_put(left);
 }

@@ -27,6 +27,8 @@ struct nrt_worlds;
  * @vcore: the rank's core
  * @implied: the ranks met for NRT_WORLD_OF_MODELS: the program did not ask for a world, and may
  *	load ranks one after the other
+ * @left: of an implied one: a rank has no model with collectives any more. What runs goes on, and
+ *	what begins needs another world
  * @rank, @count: this one, and how many there are
  * @timeout_ms: how long others are waited for, and limit of a job; 0: the defaults
  * @places: where each rank is
@@ -43,6 +45,7 @@ struct nrt_world {
 	uint64_t id;
 	struct nrt_vcore *vcore;
 	bool implied;
+	atomic_bool left;
 	uint32_t rank;
 	uint32_t count;
 	uint32_t timeout_ms;
@@ -65,6 +68,7 @@ struct nrt_world {
  * @lock: protects the rest
  * @last: number of the youngest world that a rank of this process began
  * @world, @nr: by core, or NULL
+ * @models: by core: models with collectives
  * @sems: by core, of the CC-core for the host and of that for models: semaphores that are taken
  * @dirty: likewise: semaphores that need not be clear, because a world failed that used them
  * @next_sem: likewise: where the next ones are looked for first. So late posts of a rank that was
@@ -79,6 +83,7 @@ struct nrt_worlds {
 	uint64_t last;
 	struct nrt_world **world;
 	unsigned int nr;
+	unsigned int *models;
 	uint64_t (*sems)[NEURON_NR_SEMAPHORES / 64];
 	uint64_t (*dirty)[NEURON_NR_SEMAPHORES / 64];
 	unsigned int *next_sem;
@@ -101,6 +106,13 @@ void nrt_worlds_fini(struct nrt_worlds *worlds);
  */
 NRT_STATUS nrt_world_join(struct nrt_worlds *worlds, const char *what, struct nrt_vcore *vcore,
 			  uint32_t rank, uint32_t count, struct nrt_error *error);
+
+/*
+ * A model with collectives is loaded on a core, or unloaded. With the last one the core leaves a
+ * world that was made for models: the next models may have other peers.
+ */
+void nrt_world_model_comes(struct nrt_worlds *worlds, unsigned int vnc);
+void nrt_world_model_goes(struct nrt_worlds *worlds, unsigned int vnc);
 
 /* The world of a core with a reference, or NULL. */
 struct nrt_world *nrt_world_get(struct nrt_worlds *worlds, unsigned int vnc);

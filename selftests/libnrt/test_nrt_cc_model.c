@@ -266,6 +266,24 @@ TEST_F_TIMEOUT(cc_model, sum_and_turn, LIMIT_S)
 	}
 }
 
+/*
+ * Ranks that meet on other cores than before, of which some were the same ranks of others: when
+ * their models have gone the cores know of their peers no more.
+ */
+TEST_F_TIMEOUT(cc_model, other_peers, LIMIT_S)
+{
+	const uint32_t cores[] = { self->cores, 2, self->cores, 4, 2 };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(cores) / sizeof(cores[0]); i++) {
+		if (cores[i] > self->cores)
+			continue;
+		ASSERT_EQ(NRT_SUCCESS, load_models(self->models, 2, cores[i], SUM_AND_TURN));
+		expect_results(_metadata, self->models, 2);
+		unload_models(self->models);
+	}
+}
+
 static unsigned int count_text(const char *text, const char *part)
 {
 	unsigned int nr = 0;
