@@ -107,10 +107,26 @@ static NRT_STATUS check_comm(const struct nrt_world *world, const nrt_cc_comm_t 
 	return NRT_SUCCESS;
 }
 
-/* Where the device finds it. */
-static NRT_STATUS check_span(const struct nrt_world *world, const struct nrt_span *span,
+/* Is a rank of the group on another chip than this one? */
+static bool has_far_ranks(const struct nrt_collective *collective)
+{
+	const struct nrt_world *world = collective->world;
+	const struct nrt_plan_place *mine = &world->places[world->rank], *place;
+	uint32_t i;
+
+	for (i = 0; i < collective->nr_ranks; i++) {
+		place = &world->places[collective->ranks[i]];
+		if (place->server != mine->server || place->chip != mine->chip)
+			return true;
+	}
+	return false;
+}
+
+/* Where the device finds it. Ranks on other chips reach no memory of the host. */
+static NRT_STATUS check_span(const struct nrt_collective *collective, const struct nrt_span *span,
 			     struct nrt_cc_bytes *bytes, struct nrt_error *error)
 {
+	const struct nrt_world *world = collective->world;
 	const struct nrt_storage *storage = span->storage;
 
 	if (!storage || !span->size)
@@ -119,6 +135,9 @@ static NRT_STATUS check_span(const struct nrt_world *world, const struct nrt_spa
 		return nrt_error_set(error, NRT_INVALID,
 				     "a tensor is not in memory of the chip of core %u; use NRT_TENSOR_PLACEMENT_DEVICE",
 				     world->vcore->number);
+	if (storage->bo->placement != DRM_NEURON_BO_HBM && has_far_ranks(collective))
+		return nrt_error_set(error, NRT_INVALID,
+				     "a tensor is in memory of the host, which ranks on other chips do not reach; use NRT_TENSOR_PLACEMENT_DEVICE");
 	*bytes = (struct nrt_cc_bytes){ storage->bo, span->offset, span->size };
 	return NRT_SUCCESS;
 }
@@ -192,8 +211,8 @@ static NRT_STATUS check_tensors(struct nrt_collective *collective, const struct 
 	for (i = 0; i < collective->nr; i++) {
 		run = &collective->runs[i];
 		*run = *common;
-		if (check_span(collective->world, &collective->spans[i], &run->input, error) ||
-		    check_span(collective->world, &collective->spans[collective->nr + i],
+		if (check_span(collective, &collective->spans[i], &run->input, error) ||
+		    check_span(collective, &collective->spans[collective->nr + i],
 			       &run->output, error) ||
 		    check_sizes(collective, run, error))
 			return error->status;

@@ -45,12 +45,14 @@ static NRT_STATUS find_span(const struct neff_var *var, struct nrt_handles *hand
 	return nrt_span_check(span, var->name, 0, var->size, error);
 }
 
-/* Can a window show it as it is? */
+/* Can a window show it as it is? Ranks on other chips reach no memory of the host. */
 static bool can_show(const struct nrt_model *model, const struct nrt_span *span)
 {
 	const struct nrt_bo *bo = span->storage->bo;
+	bool has_peers = model->group || model->cc;
 
-	return bo && bo->device == model->vcore->device && span->offset % 4 == 0;
+	return bo && bo->device == model->vcore->device && span->offset % 4 == 0 &&
+	       (bo->placement == DRM_NEURON_BO_HBM || !has_peers);
 }
 
 static NRT_STATUS get_staging(struct nrt_model *model, struct nrt_binding *binding, size_t i,

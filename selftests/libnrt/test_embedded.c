@@ -569,6 +569,27 @@ TEST_F_TIMEOUT(embedded, names, LIMIT_S)
 	close(grant.fd);
 }
 
+/* Other chips reach what is in HBM, and no memory of the host. */
+TEST_F_TIMEOUT(embedded, buffers_of_peers, LIMIT_S)
+{
+	static const uint32_t placements[] = { DRM_NEURON_BO_HBM, DRM_NEURON_BO_HOST };
+	static const int expected[] = { 0, -EOPNOTSUPP };
+	struct drm_neuron_bo_create create;
+	uint32_t handle;
+	unsigned int i;
+	int fd;
+
+	ASSERT_LT(1, self->count);
+	for (i = 0; i < 2; i++) {
+		create = (struct drm_neuron_bo_create){ .size = 4096, .placement = placements[i] };
+		ASSERT_EQ(0, BACKEND.bo_create(self->chip, &create));
+		ASSERT_EQ(0, BACKEND.bo_export(self->chip, create.handle, &fd));
+		EXPECT_EQ(expected[i], BACKEND.bo_import(self->chips[1], fd, &handle));
+		EXPECT_EQ(0, BACKEND.bo_import(self->chip, fd, &handle));
+		close(fd);
+	}
+}
+
 /* --- imported grants --- */
 
 /* Can core 0 show @count semaphores by @handle? */

@@ -28,6 +28,7 @@
  * @cc_op, @op, @dtype: as for nrta_cc_prepare()
  * @count: elements of a block
  * @rounds: how often, with the same tensors
+ * @placement: of these
  * @joined: all ranks have met already
  */
 struct task {
@@ -38,6 +39,7 @@ struct task {
 	nrt_dtype_t dtype;
 	size_t count;
 	unsigned int rounds;
+	nrt_tensor_placement_t placement;
 	bool joined;
 };
 
@@ -204,10 +206,10 @@ static void *run_rank(void *arg)
 	if (!task->joined)
 		rank->status = nrt_cc_global_comm_init(vnc, rank->number, task->ranks);
 	rank->status = rank->status ?:
-		nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, (int)vnc, in_count(task) * size,
-				    "in", &rank->in) ?:
-		nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, (int)vnc, out_count(task) * size,
-				    "out", &rank->out);
+		nrt_tensor_allocate(task->placement, (int)vnc, in_count(task) * size, "in",
+				    &rank->in) ?:
+		nrt_tensor_allocate(task->placement, (int)vnc, out_count(task) * size, "out",
+				    &rank->out);
 	for (i = 0; i < task->rounds && !rank->status; i++)
 		rank->status = run_round(rank, bytes, i);
 	nrt_tensor_free(&rank->in);
@@ -433,6 +435,22 @@ TEST_F_TIMEOUT(cc, missing_rank, LIMIT_S)
 	fewer.ranks = 3;
 	fewer.joined = false;
 	EXPECT_EQ(0, run_all(&fewer, _metadata));
+}
+
+/* Memory of the host, which ranks of the chip reach, and others do not. */
+TEST_F_TIMEOUT(cc, host_tensors, LIMIT_S)
+{
+	struct task task = task_of(2, self->cores);
+	struct rank ranks[MAX_RANKS];
+	bool far = rig_chips() > 1;
+	unsigned int i;
+
+	task.placement = NRT_TENSOR_PLACEMENT_HOST;
+	run_ranks(ranks, &task, 0, 2);
+	for (i = 0; i < 2; i++)
+		EXPECT_EQ(far ? NRT_INVALID : NRT_SUCCESS, ranks[i].status) TH_LOG("rank %u", i);
+	task.spread = 1;
+	EXPECT_EQ(0, run_all(&task, _metadata));
 }
 
 TEST_F_TIMEOUT(cc, what_makes_no_sense, LIMIT_S)

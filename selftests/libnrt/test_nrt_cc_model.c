@@ -284,6 +284,29 @@ TEST_F_TIMEOUT(cc_model, other_peers, LIMIT_S)
 	}
 }
 
+/* Tensors in memory of the host, which ranks on other chips do not reach. */
+TEST_F_TIMEOUT(cc_model, host_tensors, LIMIT_S)
+{
+	unsigned int i;
+
+	ASSERT_EQ(NRT_SUCCESS, load_models(self->models, 2, self->cores, SUM_AND_TURN));
+	for (i = 0; i < 2; i++) {
+		struct rig *rig = &self->models[i].rig;
+		int vnc = (int)(i * self->models[i].spread);
+
+		nrt_tensor_free(&rig->x);
+		nrt_tensor_free(&rig->y);
+		ASSERT_EQ(NRT_SUCCESS, nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_HOST, vnc,
+							   PROGRAM_BYTES, "x", &rig->x));
+		ASSERT_EQ(NRT_SUCCESS, nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_HOST, vnc,
+							   PROGRAM_BYTES, "y", &rig->y));
+		ASSERT_EQ(NRT_SUCCESS, nrt_add_tensor_to_tensor_set(rig->inputs, "x", rig->x));
+		ASSERT_EQ(NRT_SUCCESS, nrt_add_tensor_to_tensor_set(rig->outputs, "y", rig->y));
+	}
+	expect_results(_metadata, self->models, 2);
+	unload_models(self->models);
+}
+
 static unsigned int count_text(const char *text, const char *part)
 {
 	unsigned int nr = 0;

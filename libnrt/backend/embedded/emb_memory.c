@@ -564,6 +564,9 @@ int emb_bo_import(struct nrt_chip *chip, int fd, uint32_t *handle)
 
 	pthread_mutex_lock(&machine->lock);
 	ret = emb_name_find(machine, fd, &name) && name.bo ? 0 : -EINVAL;
+	/* The fabric does not reach memory of the host. */
+	if (!ret && name.bo->chip != chip && name.bo->placement != DRM_NEURON_BO_HBM)
+		ret = -EOPNOTSUPP;
 	if (!ret)
 		name.bo->refs++;
 	pthread_mutex_unlock(&machine->lock);
