@@ -318,6 +318,8 @@ LONG = [
           vm_tests("test_recovery")),
     Suite("health", "vm", 3 * MINUTE, 1800, "what a chip tells of itself", vm_tests("test_health")),
     Suite("shapes", "vm", 4 * MINUTE, 1800, "instances, booted", vm_tests("test_shapes")),
+    Suite("same", "vm", 3 * MINUTE, 1800, "models on both back ends of libnrt: bits and times",
+          vm_tests("test_same")),
     Suite("tools", "vm", 2 * MINUTE, 1800, "what the tools print, and neuron-vm",
           vm_tests("test_tools", "test_neuron_vm")),
     Suite("trn1", "vm", 6 * MINUTE, 1800, "the driver on two chips of type trn1",

@@ -18,8 +18,8 @@ QTEST = {
     "QTEST_FIRMWARE": str(BUILD / "vm" / "firmware"),
 }
 VM_FILES = ("test_checks", "test_faults", "test_health", "test_lies", "test_migration",
-            "test_recovery", "test_shapes", "test_snapshot", "test_sysfs_abi", "test_tasks",
-            "test_tools")
+            "test_recovery", "test_same", "test_shapes", "test_snapshot", "test_sysfs_abi",
+            "test_tasks", "test_tools")
 SANITIZE = "-Db_sanitize=address,undefined"
 
 

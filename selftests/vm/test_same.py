@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""The two back ends of libnrt: models give the same bits, take the same device time and do the
+same at the same nanosecond, on chips of the machine behind the driver and on chips in a process
+of the host. nrt-digest executes them, with their tensors in memory of several kinds: of the
+device, in one piece and in single pages; of the host, on pages that lie apart; from an odd byte on.
+"""
+
+import os
+import subprocess
+
+import pytest
+
+from conftest import ROOT, TWO_CHIPS
+
+BUILD = os.environ.get("BUILD_DIR") or ROOT / "build"
+DIGEST = f"{BUILD}/user/selftests/libnrt/nrt-digest"
+TIME_S = 600
+LAYOUTS = 5
+FAILURES = (": NRT_INVALID", ": NRT_EXEC_OOB")
+# Nothing of the host's environment may make a difference.
+KEPT = {"PATH": "/usr/bin:/bin"}
+
+
+def of_process(kind, lnc):
+    """The lines of two chips in a process of the host."""
+    env = {**KEPT, "NEURON_RT_BACKEND": "embedded", "NEURON_EMU_INSTANCE": f"{kind}:2",
+           "NEURON_EMU_QUIET": "1", "NEURON_LOGICAL_NC_CONFIG": str(lnc)}
+    done = subprocess.run([DIGEST], env=env, stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, timeout=TIME_S, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.splitlines()
+
+
+def of_driver(vm, lnc):
+    """The lines of the machine."""
+    return vm.output(f"NEURON_LOGICAL_NC_CONFIG={lnc} nrt-digest", timeout=TIME_S).splitlines()
+
+
+def compare(vm, folder, kind, lnc):
+    """Line by line, and each layout with the others."""
+    expected, seen = of_process(kind, lnc), of_driver(vm, lnc)
+    (folder / "process.txt").write_text("\n".join(expected) + "\n", encoding="utf-8")
+    (folder / "driver.txt").write_text("\n".join(seen) + "\n", encoding="utf-8")
+    differ = [(ours, theirs) for ours, theirs in zip(seen, expected) if ours != theirs]
+    assert not differ, f"{len(differ)} lines differ, the first: {differ[0]}"
+    assert len(seen) == len(expected)
+    assert len({line.split()[1] for line in seen}) == LAYOUTS
+    assert not [line for line in seen if not line.endswith((" flags 0", *FAILURES))]
+
+
+@pytest.mark.parametrize("lnc", (1, 2))
+def test_trn2(guest, folder, lnc):
+    compare(guest, folder, "trn2", lnc)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ("trn1", "trn3"))
+def test_other_generations(machines, folder, kind):
+    vm = machines.get(*TWO_CHIPS, "--type", kind)
+    compare(vm, folder, kind, 1)
