@@ -44,6 +44,12 @@ def test_a_right_page_passes(tmp_path):
     take(PAGE, tmp_path)
 
 
+def test_a_guest_that_is_started_again(tmp_path):
+    """The page need not tell of it."""
+    said = "neuron-vm: the guest has not booted after 90 s; it is started again"
+    take(PAGE.replace("$ false", f"$ echo '{said}' >&2; false", 1), tmp_path)
+
+
 @pytest.mark.parametrize("old, new, complaint", [
     ("   ...\n", "", "but it printed"),
     ("a ... b", "a ... c", "but it printed"),

@@ -33,6 +33,8 @@ PROMPT = "$ "
 CONTINUATION = "> "
 STATUS = "echo $?"
 MARK = "@@tutorial-step-ended"
+# What neuron-vm says, rarely, when a guest hangs before it runs anything.
+AGAIN = re.compile(r"neuron-vm: the guest has not booted after \d+ s; it is started again")
 
 
 @dataclasses.dataclass
@@ -174,7 +176,7 @@ class Shell:
         self.bash.stdin.flush()
         text, status, folder = self._read_to_mark(command)
         self.folder = pathlib.Path(folder)
-        return status, trim(text.split("\n"))
+        return status, trim([line for line in text.split("\n") if not AGAIN.fullmatch(line)])
 
     def _read_to_mark(self, command):
         text = ""
