@@ -15,6 +15,7 @@
 #include <drm/drm_file.h>
 #include <drm/drm_print.h>
 
+#include "contract/window.h"
 #include "drm/neuron_accel.h"
 #include "neuron_copy.h"
 #include "neuron_device.h"
@@ -204,8 +205,7 @@ static int neuron_piece_map(struct neuron_copy *copy,
 	for_each_sgtable_dma_sg(&piece->sgt, sg, i) {
 		u64 addr = neuron_host_addr(copy->ndev, sg_dma_address(sg));
 
-		piece->extents[i].addr = cpu_to_le64(addr);
-		piece->extents[i].length = cpu_to_le64(sg_dma_len(sg));
+		piece->extents[i] = neuron_hw_extent(addr, sg_dma_len(sg));
 	}
 	return 0;
 

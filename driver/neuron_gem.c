@@ -15,6 +15,7 @@
 #include <drm/drm_file.h>
 #include <drm/drm_print.h>
 
+#include "contract/window.h"
 #include "drm/neuron_accel.h"
 #include "neuron_device.h"
 #include "neuron_gem.h"
@@ -35,7 +36,7 @@ static u64 *neuron_bo_starts_create(const struct neuron_bo *bo)
 				GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	for (i = 0; starts && i < bo->nr_extents; i++) {
 		starts[i] = start;
-		start += le64_to_cpu(bo->extents[i].length);
+		start += neuron_hw_extent_length(&bo->extents[i]);
 	}
 	return starts;
 }
@@ -125,13 +126,9 @@ void neuron_bo_add_extent(struct neuron_bo *bo, u64 addr, u64 length)
 {
 	struct neuron_hw_extent *extent = bo->extents + bo->nr_extents;
 
-	if (bo->nr_extents && addr == le64_to_cpu(extent[-1].addr) +
-				      le64_to_cpu(extent[-1].length)) {
-		le64_add_cpu(&extent[-1].length, length);
+	if (bo->nr_extents && neuron_hw_extent_join(&extent[-1], addr, length))
 		return;
-	}
-	extent->addr = cpu_to_le64(addr);
-	extent->length = cpu_to_le64(length);
+	*extent = neuron_hw_extent(addr, length);
 	bo->nr_extents++;
 }
 
@@ -750,7 +747,7 @@ int neuron_ioctl_bo_info(struct drm_device *drm, void *data,
 	if (IS_ERR(bo))
 		return PTR_ERR(bo);
 
-	addr = le64_to_cpu(bo->extents[0].addr);
+	addr = neuron_hw_extent_addr(&bo->extents[0]);
 	args->placement = neuron_bo_placement(bo);
 	args->stack = bo->stack;
 	args->size = bo->base.size;

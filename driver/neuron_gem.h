@@ -9,8 +9,8 @@
 #include <asm/byteorder.h>
 #include <drm/drm_gem.h>
 
+#include "contract/window.h"
 #include "drm/neuron_accel.h"
-#include "neuron/window.h"
 #include "neuron_ioctl.h"
 
 struct drm_neuron_bo_import;
@@ -268,12 +268,12 @@ static inline u64 neuron_cursor_room(const struct neuron_cursor *cursor)
 {
 	if (!cursor->nr)
 		return 0;
-	return le64_to_cpu(cursor->extent->length) - cursor->offset;
+	return neuron_hw_extent_length(cursor->extent) - cursor->offset;
 }
 
 static inline u64 neuron_cursor_addr(const struct neuron_cursor *cursor)
 {
-	return le64_to_cpu(cursor->extent->addr) + cursor->offset;
+	return neuron_hw_extent_addr(cursor->extent) + cursor->offset;
 }
 
 /* By no more than the room. */

@@ -12,6 +12,7 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
+#include "contract/window.h"
 #include "neuron_device.h"
 #include "neuron_hbm.h"
 #include "neuron_irq.h"
@@ -212,8 +213,8 @@ static int neuron_hbm_scrub_extent(struct neuron_device *ndev,
 		if (!ret && READ_ONCE(ndev->bus_cuts))
 			ret = -EIO;
 		if (!ret)
-			ret = neuron_discard(ndev, le64_to_cpu(extent->addr),
-					     le64_to_cpu(extent->length));
+			ret = neuron_discard(ndev, neuron_hw_extent_addr(extent),
+					     neuron_hw_extent_length(extent));
 	} while (ret == -EAGAIN);
 	return ret;
 }
@@ -417,8 +418,8 @@ static int neuron_hbm_alloc_scrubbed(struct neuron_hbm *hbm, u64 size,
 
 static int neuron_extent_cmp(const void *a, const void *b)
 {
-	u64 x = le64_to_cpu(((const struct neuron_hw_extent *)a)->addr);
-	u64 y = le64_to_cpu(((const struct neuron_hw_extent *)b)->addr);
+	u64 x = neuron_hw_extent_addr(a);
+	u64 y = neuron_hw_extent_addr(b);
 
 	return x < y ? -1 : x > y;
 }
@@ -430,10 +431,8 @@ static unsigned int neuron_extents_merge(struct neuron_hw_extent *e,
 	unsigned int i, last = 0;
 
 	for (i = 1; i < nr; i++) {
-		if (le64_to_cpu(e[last].addr) + le64_to_cpu(e[last].length) ==
-		    le64_to_cpu(e[i].addr))
-			le64_add_cpu(&e[last].length, le64_to_cpu(e[i].length));
-		else
+		if (!neuron_hw_extent_join(&e[last], neuron_hw_extent_addr(&e[i]),
+					   neuron_hw_extent_length(&e[i])))
 			e[++last] = e[i];
 	}
 	return last + 1;
@@ -455,10 +454,8 @@ static int neuron_hbm_fill_extents(struct neuron_hbm_memory *alloc)
 	list_for_each_entry(block, &alloc->blocks, link) {
 		u64 addr = hbm->base + neuron_buddy_block_offset(block);
 
-		extents[i].addr = cpu_to_le64(addr);
-		extents[i].length =
-			cpu_to_le64(neuron_buddy_block_size(&hbm->mm, block));
-		i++;
+		extents[i++] = neuron_hw_extent(addr,
+						neuron_buddy_block_size(&hbm->mm, block));
 	}
 	sort(extents, nr, sizeof(*extents), neuron_extent_cmp, NULL);
 	alloc->extents = extents;

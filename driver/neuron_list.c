@@ -164,15 +164,11 @@ int neuron_list_create(struct neuron_claim *claim, struct neuron_list_room *room
 
 void neuron_list_add(struct neuron_list_slot *at, u64 addr, u64 length)
 {
-	struct neuron_hw_extent *extent;
-
 	if (at->page->next && at->slot == NEURON_LIST_SLOTS - 1) {
 		at->page = at->page->next;
 		at->slot = 0;
 	}
-	extent = &at->page->extent[at->slot++];
-	extent->addr = cpu_to_le64(addr);
-	extent->length = cpu_to_le64(length);
+	at->page->extent[at->slot++] = neuron_hw_extent(addr, length);
 }
 
 u64 neuron_list_addr(const struct neuron_list_slot *first)

@@ -12,6 +12,7 @@
 #include <drm/drm_prime.h>
 #include <drm/drm_print.h>
 
+#include "contract/window.h"
 #include "neuron_device.h"
 #include "neuron_gem.h"
 
@@ -196,11 +197,11 @@ static int neuron_peer_route(struct neuron_bo *bo, const struct neuron_bo *from,
 		return -ENOMEM;
 
 	for (i = 0; i < from->nr_extents; i++) {
-		u64 addr = le64_to_cpu(from->extents[i].addr);
+		u64 addr = neuron_hw_extent_addr(&from->extents[i]);
 
-		bo->extents[i].addr =
-			cpu_to_le64(neuron_fabric_addr(fabric_id, addr));
-		bo->extents[i].length = from->extents[i].length;
+		bo->extents[i] =
+			neuron_hw_extent(neuron_fabric_addr(fabric_id, addr),
+					 neuron_hw_extent_length(&from->extents[i]));
 	}
 	bo->nr_extents = from->nr_extents;
 	return 0;

@@ -38,7 +38,7 @@ static void neuron_binding_share(struct neuron_binding *to,
 bool neuron_binding_same(const struct neuron_binding *bound,
 			 const struct neuron_binding *fresh)
 {
-	bool list = le32_to_cpu(bound->hw.flags) & NEURON_WINDOW_LIST;
+	bool list = neuron_hw_window_is_list(&bound->hw);
 
 	return bound->bo == fresh->bo && bound->offset == fresh->offset &&
 	       bound->hw.length == fresh->hw.length &&
@@ -291,7 +291,7 @@ static void neuron_table_set(struct neuron_table *table, u32 i,
 	if (!table->directory)
 		return;
 	addr = piece ? neuron_host_addr(table->claim->ndev, piece->dma) : 0;
-	table->directory[i] = cpu_to_le64(addr);
+	table->directory[i] = neuron_hw_table_piece(addr);
 }
 
 /*

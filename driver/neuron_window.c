@@ -47,17 +47,17 @@ static int neuron_binding_show_pieces(struct neuron_binding *binding,
 				      u64 length)
 {
 	struct neuron_span span;
+	u64 first;
 	int ret;
 
 	ret = neuron_bo_span(bo, offset, length, &span);
 	if (ret)
 		return ret;
+	first = neuron_hw_extent_addr(&bo->extents[span.first]) + span.skip;
 	if (span.count > 1)	/* neuron_window_list() */
 		binding->hw = neuron_hw_window_list(kind, 0, 0, 0, length);
 	else
-		binding->hw = neuron_hw_window_memory(kind, 0,
-						      le64_to_cpu(bo->extents[span.first].addr) +
-						      span.skip, length);
+		binding->hw = neuron_hw_window_memory(kind, 0, first, length);
 	return 0;
 }
 
@@ -126,7 +126,7 @@ static int neuron_binding_show(struct neuron_binding *binding,
 	if (bo->nr_extents > 1)
 		return neuron_binding_show_pieces(binding, bo, kind, offset, length);
 	binding->hw = neuron_hw_window_memory(kind, 0,
-					      le64_to_cpu(bo->extents[0].addr) + offset,
+					      neuron_hw_extent_addr(&bo->extents[0]) + offset,
 					      length);
 	return 0;
 }
@@ -175,6 +175,7 @@ static int neuron_window_write_list(struct neuron_claim *claim,
 				    struct neuron_binding *binding)
 {
 	u64 left = le64_to_cpu(binding->hw.length);
+	const struct neuron_hw_extent *extent;
 	struct neuron_bo *bo = binding->bo;
 	struct neuron_list_slot at;
 	struct neuron_span span;
@@ -193,14 +194,12 @@ static int neuron_window_write_list(struct neuron_claim *claim,
 	if (ret)
 		return ret;
 	binding->list = at.page;
-	binding->hw.base = cpu_to_le64(neuron_list_addr(&at));
-	binding->hw.nr_extents = cpu_to_le32(span.count);
+	neuron_hw_window_extents(&binding->hw, neuron_list_addr(&at), span.count);
 
 	for (i = 0; i < span.count; i++) {
-		addr = le64_to_cpu(bo->extents[span.first + i].addr) + span.skip;
-		length = le64_to_cpu(bo->extents[span.first + i].length) -
-			 span.skip;
-		length = min(length, left);
+		extent = &bo->extents[span.first + i];
+		addr = neuron_hw_extent_addr(extent) + span.skip;
+		length = min(neuron_hw_extent_length(extent) - span.skip, left);
 		neuron_list_add(&at, addr, length);
 		left -= length;
 		span.skip = 0;
@@ -212,7 +211,7 @@ static int neuron_window_write_list(struct neuron_claim *claim,
 static int neuron_window_list(struct neuron_claim *claim, struct neuron_list_room *room,
 			      struct neuron_binding *binding)
 {
-	if (!(le32_to_cpu(binding->hw.flags) & NEURON_WINDOW_LIST))
+	if (!neuron_hw_window_is_list(&binding->hw))
 		return 0;
 	return neuron_window_write_list(claim, room, binding);
 }
@@ -455,10 +454,8 @@ static int neuron_window_bind(struct neuron_claim_core *cc, struct drm_file *fil
 	}
 	if (ret)
 		return ret;
-	if (window->rights & DRM_NEURON_WINDOW_READ)
-		binding->hw.flags |= cpu_to_le32(NEURON_WINDOW_READ);
-	if (window->rights & DRM_NEURON_WINDOW_WRITE)
-		binding->hw.flags |= cpu_to_le32(NEURON_WINDOW_WRITE);
+	neuron_hw_window_allow(&binding->hw, !!(window->rights & DRM_NEURON_WINDOW_READ),
+			       !!(window->rights & DRM_NEURON_WINDOW_WRITE));
 	return 0;
 }
 

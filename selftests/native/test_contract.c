@@ -124,6 +124,19 @@ static void extents_stay_in_a_window(void **state)
 	assert_non_null(neuron_hw_window_check_extent(UINT64_MAX, 1));
 }
 
+static void extents_join(void **state)
+{
+	struct neuron_hw_extent extent = neuron_hw_extent(0x1000, 0x200);
+
+	(void)state;
+	assert_false(neuron_hw_extent_join(&extent, 0x1000, 0x100));
+	assert_false(neuron_hw_extent_join(&extent, 0xf00, 0x100));
+	assert_int_equal(neuron_hw_extent_length(&extent), 0x200);
+	assert_true(neuron_hw_extent_join(&extent, 0x1200, 0x100));
+	assert_int_equal(neuron_hw_extent_addr(&extent), 0x1000);
+	assert_int_equal(neuron_hw_extent_length(&extent), 0x300);
+}
+
 /* --- Rings --- */
 
 static void ring_rules(void **state)
@@ -622,6 +635,7 @@ int main(void)
 		cmocka_unit_test(window_well_written),
 		cmocka_unit_test(window_rules),
 		cmocka_unit_test(extents_stay_in_a_window),
+		cmocka_unit_test(extents_join),
 		cmocka_unit_test(ring_rules),
 		cmocka_unit_test(ring_lengths),
 		cmocka_unit_test(ring_positions),

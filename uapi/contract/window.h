@@ -65,10 +65,69 @@ neuron_hw_window_grant(__u32 rights, __u64 base, __u64 length, __u32 generation)
 	};
 }
 
+/* Give @window the right to be read, to be written, or both; it loses none. */
+static inline void neuron_hw_window_allow(struct neuron_hw_window *window, __u8 read, __u8 write)
+{
+	window->flags |= neuron_to_le32((read ? NEURON_WINDOW_READ : 0) |
+					(write ? NEURON_WINDOW_WRITE : 0));
+}
+
+/* NEURON_WINDOW_READ and NEURON_WINDOW_WRITE, as far as @window has them. */
+static inline __u32 neuron_hw_window_rights(const struct neuron_hw_window *window)
+{
+	return neuron_from_le32(window->flags) & NEURON_WINDOW_RIGHTS;
+}
+
+/* The @nr_extents extents of @window, which is a list, are at plain address @list. */
+static inline void neuron_hw_window_extents(struct neuron_hw_window *window, __u64 list,
+					    __u32 nr_extents)
+{
+	window->base = neuron_to_le64(list);
+	window->nr_extents = neuron_to_le32(nr_extents);
+}
+
+/* An entry of the directory of a table: a piece at plain address @piece; 0: all EMPTY. */
+static inline __le64 neuron_hw_table_piece(__u64 piece)
+{
+	return neuron_to_le64(piece);
+}
+
+/* @length bytes at @addr, which is plain or routed as the kind of the window says. */
+static inline struct neuron_hw_extent neuron_hw_extent(__u64 addr, __u64 length)
+{
+	return (struct neuron_hw_extent){
+		.addr = neuron_to_le64(addr),
+		.length = neuron_to_le64(length),
+	};
+}
+
+static inline __u64 neuron_hw_extent_addr(const struct neuron_hw_extent *extent)
+{
+	return neuron_from_le64(extent->addr);
+}
+
+static inline __u64 neuron_hw_extent_length(const struct neuron_hw_extent *extent)
+{
+	return neuron_from_le64(extent->length);
+}
+
+/*
+ * Make @extent longer by @length bytes at @addr, if they are the ones behind it.
+ * Return: whether they are.
+ */
+static inline __u8 neuron_hw_extent_join(struct neuron_hw_extent *extent, __u64 addr,
+					 __u64 length)
+{
+	if (addr != neuron_hw_extent_addr(extent) + neuron_hw_extent_length(extent))
+		return 0;
+	extent->length = neuron_to_le64(neuron_hw_extent_length(extent) + length);
+	return 1;
+}
+
 /* In the last slot of a page: the list goes on at plain address @page. */
 static inline struct neuron_hw_extent neuron_hw_extent_link(__u64 page)
 {
-	return (struct neuron_hw_extent){ .addr = neuron_to_le64(page) };
+	return neuron_hw_extent(page, 0);
 }
 
 /* Slots from plain address @addr to the end of its page; of a list, at least one. */

@@ -112,7 +112,7 @@ static int add_trace(struct emb_core *core, struct emb_job *job,
 	ret = emb_window_of_bo(core->chip, &window, &job->trace, &job->trace_bo);
 	if (ret)
 		return ret;
-	job->trace.flags |= neuron_to_le32(NEURON_WINDOW_WRITE);
+	neuron_hw_window_allow(&job->trace, 0, 1);
 	return neuron_trace_check_window(neuron_from_le32(job->trace.flags), args->trace_size) ?
 		       -EINVAL : 0;
 }

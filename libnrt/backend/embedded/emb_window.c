@@ -298,10 +298,8 @@ static int make_window(struct emb_core *core, const struct drm_neuron_window *wi
 	}
 	if (ret)
 		return ret;
-	if (window->rights & DRM_NEURON_WINDOW_READ)
-		hw->flags |= neuron_to_le32(NEURON_WINDOW_READ);
-	if (window->rights & DRM_NEURON_WINDOW_WRITE)
-		hw->flags |= neuron_to_le32(NEURON_WINDOW_WRITE);
+	neuron_hw_window_allow(hw, !!(window->rights & DRM_NEURON_WINDOW_READ),
+			       !!(window->rights & DRM_NEURON_WINDOW_WRITE));
 	return 0;
 }
 

@@ -205,7 +205,8 @@ static enum neuron_cause add_extents(const struct latch *latch,
 	uint32_t i;
 
 	for (i = 0; !cause && i < hw->nr_extents; i++)
-		cause = add_extent(latch, window, list[i].addr, list[i].length);
+		cause = add_extent(latch, window, neuron_hw_extent_addr(&list[i]),
+				   neuron_hw_extent_length(&list[i]));
 	return cause ? cause : check_length(latch, window, hw);
 }
 
@@ -231,10 +232,11 @@ static enum neuron_cause add_page(const struct latch *latch, struct trn_window *
 	for (i = 0; i < slots; i++, *addr += sizeof(list[0])) {
 		if (neuron_hw_extent_is_link(*addr, &list[i])) {
 			why = neuron_hw_extent_check_link(&list[i]);
-			*addr = list[i].addr;
+			*addr = neuron_hw_extent_addr(&list[i]);
 			return why ? reject(latch, why) : NEURON_CAUSE_NONE;
 		}
-		cause = add_extent(latch, window, list[i].addr, list[i].length);
+		cause = add_extent(latch, window, neuron_hw_extent_addr(&list[i]),
+				   neuron_hw_extent_length(&list[i]));
 		if (cause)
 			return cause;
 	}
@@ -511,8 +513,7 @@ static void extents_state(const struct trn_domain *domain,
 	for (i = 0; !st->loading && i < nr; i++) {
 		extent = &domain->extents[window->extent];
 		end = i + 1 < nr ? extent[i + 1].start : window->length;
-		list[i].addr = extent[i].addr;
-		list[i].length = end - extent[i].start;
+		list[i] = neuron_hw_extent(extent[i].addr, end - extent[i].start);
 	}
 	trn_state_bytes(st, list, nr * sizeof(*list));
 }

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What the functions of the contract write, byte by byte: kernels, chips and runtimes of
+ * different versions read each other's memory, so an encoding never changes.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "contract/window.h"
+
+static void bytes_of_windows(void **state)
+{
+	static const uint8_t list[32] = {
+		0x00, 0x50, 0x60, 0, 0, 0, 0, 0x80, 0x00, 0x30, 0, 0, 0, 0, 0, 0,
+		0x32, 0x01, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	};
+	static const uint8_t extent[16] = {
+		8, 7, 6, 5, 4, 3, 2, 1, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,
+	};
+	static const uint8_t link[16] = { 0, 0x70, 0, 0, 0, 0, 0, 1 };
+	static const uint8_t piece[8] = { 0, 0x10, 0, 0, 0, 0, 0, 0x80 };
+	struct neuron_hw_window window;
+	struct neuron_hw_extent made;
+	__le64 entry;
+
+	(void)state;
+	window = neuron_hw_window_list(NEURON_WINDOW_HOST, 0, 0, 0, 0x3000);
+	assert_int_equal(neuron_hw_window_rights(&window), 0);
+	neuron_hw_window_extents(&window, 0x8000000000605000, 3);
+	neuron_hw_window_allow(&window, 0, 0);
+	assert_int_equal(neuron_hw_window_rights(&window), 0);
+	neuron_hw_window_allow(&window, 1, 0);
+	assert_int_equal(neuron_hw_window_rights(&window), NEURON_WINDOW_READ);
+	neuron_hw_window_allow(&window, 0, 1);
+	assert_int_equal(neuron_hw_window_rights(&window), NEURON_WINDOW_RIGHTS);
+	assert_memory_equal(&window, list, sizeof(list));
+	made = neuron_hw_extent(0x0102030405060708, 0x1112131415161718);
+	assert_memory_equal(&made, extent, sizeof(extent));
+	made = neuron_hw_extent_link(0x0100000000007000);
+	assert_memory_equal(&made, link, sizeof(link));
+	entry = neuron_hw_table_piece(0x8000000000001000);
+	assert_memory_equal(&entry, piece, sizeof(piece));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bytes_of_windows),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
