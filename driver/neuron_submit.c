@@ -145,6 +145,7 @@ static void neuron_job_args_put(struct neuron_job_args *args)
 static int neuron_job_check_starts(const struct neuron_core *core,
 				   const struct neuron_array *starts)
 {
+	const u32 engines = neuron_hw_job_engines(neuron_core_is_cc(core));
 	const struct drm_neuron_start *start = starts->element;
 	struct drm_device *drm = &core->ndev->drm;
 	unsigned long seen = 0;
@@ -156,11 +157,8 @@ static int neuron_job_check_starts(const struct neuron_core *core,
 			return neuron_submit_invalid(drm, "no such engine");
 		if (__test_and_set_bit(start->engine, &seen))
 			return neuron_submit_invalid(drm, "an engine started twice");
-		if (neuron_core_is_cc(core) && start->count &&
-		    start->engine != NEURON_ENGINE_SYNC)
-			return neuron_submit_invalid(drm,
-						     "a CC-core has no engine but sync");
-		why = neuron_hw_job_check_start(start->addr, start->count);
+		why = neuron_hw_job_check_engine(engines, start->engine, start->count) ?:
+		      neuron_hw_job_check_start(start->addr, start->count);
 		if (why)
 			return neuron_submit_invalid(drm, why);
 	}
@@ -219,12 +217,12 @@ static void neuron_job_block_fill(struct neuron_job *job,
 	neuron_hw_job_queues(hw, neuron_host_addr(core->ndev, job->dma) +
 				 sizeof(*hw), job->nr_queues);
 	for (i = 0; i < ja->sem_clear.count; i++)
-		hw->sem_clear[i] = cpu_to_le64(sem_clear[i]);
+		neuron_hw_job_sem_clear(hw, i, sem_clear[i]);
 	for (i = 0; i < ja->starts.count; i++)
 		neuron_hw_job_start(hw, start[i].engine, start[i].addr,
 				    start[i].count);
 	neuron_hw_job_notify(hw, args->notify_addr, args->notify_size);
-	hw->rank = cpu_to_le32(args->rank);
+	neuron_hw_job_rank(hw, args->rank);
 	if (job->gang)
 		neuron_hw_job_gang(hw, job->gang->id, job->gang->size,
 				   job->gang_index);
@@ -279,8 +277,8 @@ static void neuron_job_block_table(struct neuron_job *job, const struct neuron_j
 	job->table = neuron_table_get(cc->table);
 	neuron_table_describe(cc->table, hw);
 	if (args->stream)
-		hw->notify_addr = cpu_to_le64(neuron_window_addr(cc->table->nr,
-								 args->stream_offset));
+		neuron_hw_job_notify(hw, neuron_window_addr(cc->table->nr, args->stream_offset),
+				     args->notify_size);
 }
 
 /* The call. */
@@ -445,7 +443,7 @@ static int neuron_submit_number(struct neuron_job *job, u64 id)
 
 	job->id = id;
 	job->hw_id = (u64)cc->generation << 32 | lower_32_bits(job->id);
-	job->hw->job_id = cpu_to_le64(job->hw_id);
+	neuron_hw_job_id(job->hw, job->hw_id);
 	return neuron_results_reserve(&cc->results, job->id);
 }
 

@@ -263,6 +263,18 @@ static void job_well_written(void **state)
 	assert_null(neuron_hw_job_check(&job, 0));
 }
 
+static void engines_of_a_core(void **state)
+{
+	(void)state;
+	assert_int_equal(neuron_hw_job_engines(0), 0x1f);
+	assert_int_equal(neuron_hw_job_engines(1), 0x10);
+	assert_null(neuron_hw_job_check_engine(0x1f, NEURON_ENGINE_TENSOR, 1));
+	assert_null(neuron_hw_job_check_engine(0x10, NEURON_ENGINE_SYNC, 1));
+	assert_null(neuron_hw_job_check_engine(0x10, NEURON_ENGINE_GPSIMD, 0));
+	assert_why(neuron_hw_job_check_engine(0x10, NEURON_ENGINE_GPSIMD, 1),
+		   "a CC-core has no engine but sync");
+}
+
 static void job_rules(void **state)
 {
 	struct neuron_hw_job job;
@@ -641,6 +653,7 @@ int main(void)
 		cmocka_unit_test(ring_positions),
 		cmocka_unit_test(ring_progress_is_bounded),
 		cmocka_unit_test(job_well_written),
+		cmocka_unit_test(engines_of_a_core),
 		cmocka_unit_test(job_rules),
 		cmocka_unit_test(gang_rules),
 		cmocka_unit_test(time_group_rules),

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "contract/job.h"
 #include "contract/window.h"
 
 static void bytes_of_windows(void **state)
@@ -47,10 +48,41 @@ static void bytes_of_windows(void **state)
 	assert_memory_equal(&entry, piece, sizeof(piece));
 }
 
+static void bytes_of_a_job(void **state)
+{
+	uint8_t expected[256] = { 0 };
+	struct neuron_hw_job job;
+
+	(void)state;
+	neuron_hw_job_begin(&job, 0, 0);
+	neuron_hw_job_id(&job, 0x0102030405060708);
+	neuron_hw_job_completion(&job, 0x8000000000001040);
+	neuron_hw_job_pieces(&job, 0x2000, 0x201);
+	neuron_hw_job_queues(&job, 0x3000, 3);
+	neuron_hw_job_sem_clear(&job, 0, 0x11);
+	neuron_hw_job_sem_clear(&job, 3, 1ull << 63);
+	neuron_hw_job_start(&job, NEURON_ENGINE_SYNC, neuron_window_addr(1, 0x80), 7);
+	neuron_hw_job_notify(&job, neuron_window_addr(2, 0), 0x400);
+	neuron_hw_job_rank(&job, 0xabcd);
+	neuron_hw_job_gang(&job, 5, 4, 3);
+	memcpy(expected, "NJOB\1\0\2\0\x08\x07\x06\x05\x04\x03\x02\x01", 16);
+	memcpy(expected + 17, "\x20\0\0\0\0\0\0\0\x30\0\0\0\0\0\0", 15);
+	memcpy(expected + 32, "\x40\x10\0\0\0\0\0\x80\1\2\0\0\3", 13);
+	expected[48] = 0x11;
+	expected[79] = 0x80;
+	memset(expected + 80, 0xff, 32);	/* sem_own */
+	memcpy(expected + 176, "\x80\0\0\0\0\x80\0\x80\7", 9);
+	memcpy(expected + 192, "\0\0\0\0\0\0\1\x80\0\4\0\0\xcd\xab", 14);
+	memset(expected + 208, 0xff, 32);	/* event_own */
+	memcpy(expected + 240, "\5\0\0\0\0\0\0\0\4\0\3", 11);
+	assert_memory_equal(&job, expected, sizeof(expected));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bytes_of_windows),
+		cmocka_unit_test(bytes_of_a_job),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

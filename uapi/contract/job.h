@@ -30,6 +30,19 @@ static inline const char *neuron_hw_job_check_start(__u64 addr, __u32 count)
 	return NEURON_FINE;
 }
 
+/* The engines that a core has, as a mask; @cc: it is a CC-core. */
+static inline __u32 neuron_hw_job_engines(__u8 cc)
+{
+	return cc ? NEURON_BIT(NEURON_ENGINE_SYNC) : NEURON_MASK(NEURON_NR_ENGINES - 1, 0);
+}
+
+/* Engine @engine of a core that has @engines: does a job with @count instructions for it run? */
+static inline const char *neuron_hw_job_check_engine(__u32 engines, __u32 engine, __u32 count)
+{
+	return count && !(engines & NEURON_BIT(engine)) ?
+		       "a CC-core has no engine but sync" : NEURON_FINE;
+}
+
 /* A notification stream of @size bytes at window address @addr; none with size 0. */
 static inline const char *neuron_hw_job_check_notify(__u64 addr, __u32 size)
 {
@@ -109,7 +122,7 @@ static inline const char *neuron_hw_job_check_queue(const struct neuron_hw_job_q
 /**
  * neuron_hw_job_check - judge a job block
  * @job: copy that nobody can change
- * @engines: mask of enum neuron_engine that the core has
+ * @engines: mask of enum neuron_engine that the core has: neuron_hw_job_engines()
  *
  * The tables are not looked at.
  * Return: NULL or what is wrong.
@@ -137,10 +150,11 @@ static inline const char *neuron_hw_job_check(const struct neuron_hw_job *job, _
 			return "a reserved field is set";
 		why = neuron_hw_job_check_start(neuron_from_le64(job->start[i].addr),
 						neuron_from_le32(job->start[i].count));
+		if (!why)
+			why = neuron_hw_job_check_engine(engines, i,
+							 neuron_from_le32(job->start[i].count));
 		if (why)
 			return why;
-		if (job->start[i].count && !(engines & NEURON_BIT(i)))
-			return "a CC-core has no engine but sync";
 	}
 	why = neuron_hw_job_check_gang(neuron_from_le64(job->gang),
 				       neuron_from_le16(job->gang_size),
@@ -152,6 +166,18 @@ static inline const char *neuron_hw_job_check(const struct neuron_hw_job *job, _
 }
 
 /* --- How a block is written --- */
+
+/* What the completion record will have as @job_id. */
+static inline void neuron_hw_job_id(struct neuron_hw_job *job, __u64 job_id)
+{
+	job->job_id = neuron_to_le64(job_id);
+}
+
+/* The completion record goes to plain address @completion, which is 64-byte aligned. */
+static inline void neuron_hw_job_completion(struct neuron_hw_job *job, __u64 completion)
+{
+	job->completion = neuron_to_le64(completion);
+}
 
 /**
  * neuron_hw_job_begin - begin a job block
@@ -168,9 +194,9 @@ static inline void neuron_hw_job_begin(struct neuron_hw_job *job, __u64 job_id, 
 	*job = (struct neuron_hw_job){
 		.magic = neuron_to_le32(NEURON_JOB_MAGIC),
 		.version = neuron_to_le16(NEURON_JOB_VERSION),
-		.job_id = neuron_to_le64(job_id),
-		.completion = neuron_to_le64(completion),
 	};
+	neuron_hw_job_id(job, job_id);
+	neuron_hw_job_completion(job, completion);
 	for (i = 0; i < 4; i++) {
 		job->sem_own[i] = neuron_to_le64(~0ull);
 		job->event_own[i] = neuron_to_le64(~0ull);
@@ -274,6 +300,18 @@ static inline void neuron_hw_job_notify(struct neuron_hw_job *job, __u64 addr, _
 {
 	job->notify_addr = neuron_to_le64(addr);
 	job->notify_size = neuron_to_le32(size);
+}
+
+/* Clear the semaphores 64 * @word + i, for each bit i of @mask, before the job starts. */
+static inline void neuron_hw_job_sem_clear(struct neuron_hw_job *job, __u32 word, __u64 mask)
+{
+	job->sem_clear[word] = neuron_to_le64(mask);
+}
+
+/* What REG_RANK gives the programs of the job. */
+static inline void neuron_hw_job_rank(struct neuron_hw_job *job, __u32 rank)
+{
+	job->rank = neuron_to_le32(rank);
 }
 
 /* Member @index of the @size members of gang @gang, which is not 0. */

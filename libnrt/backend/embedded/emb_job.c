@@ -291,7 +291,7 @@ static void ring(struct emb_core *core)
 
 	memset(core->memory.ptr + AT_COMPLETION, 0, sizeof(struct neuron_hw_completion));
 	*block = job->block;
-	block->completion = neuron_to_le64(base + AT_COMPLETION);
+	neuron_hw_job_completion(block, base + AT_COMPLETION);
 	write_tables(core, job, block);
 	job->doorbell_ns = emb_now_ns();
 	job->moved_ns = job->doorbell_ns;

@@ -79,7 +79,8 @@ static int add_queues(struct emb_core *core, struct emb_job *job,
 					      core->chip->gen->nr_priorities, used))
 			return -EINVAL;
 	}
-	job->block.nr_queues = neuron_to_le32(array->count);
+	/* Where the table is follows with the doorbell. */
+	neuron_hw_job_queues(&job->block, 0, array->count);
 	return 0;
 }
 
@@ -90,7 +91,7 @@ static int add_sem_clear(struct neuron_hw_job *block, const struct drm_neuron_ar
 	uint32_t i;
 
 	for (i = 0; i < array->count && !ret; i++)
-		block->sem_clear[i] = neuron_to_le64(word[i]);
+		neuron_hw_job_sem_clear(block, i, word[i]);
 	return ret;
 }
 
@@ -119,15 +120,14 @@ static int add_trace(struct emb_core *core, struct emb_job *job,
 
 static int build_job(struct emb_core *core, struct emb_job *job, const struct drm_neuron_job *args)
 {
-	uint32_t all = (1u << NEURON_NR_ENGINES) - 1;
-	uint32_t engines = emb_is_cc(core) ? 1u << NEURON_ENGINE_SYNC : all;
+	uint32_t engines = neuron_hw_job_engines(emb_is_cc(core));
 	uint32_t limit = args->timeout_ms ? args->timeout_ms : LIMIT_MS;
 	int ret;
 
 	job->limit_ns = (limit < LIMIT_MAX_MS ? limit : LIMIT_MAX_MS) * MS;
 	neuron_hw_job_begin(&job->block, job->id, 0);
 	neuron_hw_job_notify(&job->block, args->notify_addr, args->notify_size);
-	job->block.rank = neuron_to_le32(args->rank);
+	neuron_hw_job_rank(&job->block, args->rank);
 	ret = add_starts(&job->block, &args->starts);
 	if (!ret)
 		ret = add_queues(core, job, &args->queues);

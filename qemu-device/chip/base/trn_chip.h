@@ -14,8 +14,8 @@
 
 #include "base/trn_pool.h"
 #include "base/trn_timer.h"
+#include "contract/job.h"
 #include "neuron/generation.h"
-#include "neuron/job.h"
 #include "neuron/regs.h"
 #include "trn/chip.h"
 
@@ -116,8 +116,7 @@ static inline bool trn_core_is_cc(const struct trn_core *core)
 /* The engines that it has, as a mask. */
 static inline uint32_t trn_core_engines(const struct trn_core *core)
 {
-	return trn_core_is_cc(core) ? NEURON_BIT(NEURON_ENGINE_SYNC) :
-				      NEURON_BIT(NEURON_NR_ENGINES) - 1;
+	return neuron_hw_job_engines(trn_core_is_cc(core));
 }
 
 /**
