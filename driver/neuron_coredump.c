@@ -284,7 +284,8 @@ static void neuron_dump_print_poster(u32 poster, struct drm_printer *p)
 		drm_printf(p, "engine %s", neuron_engine_name(who));
 		break;
 	case NEURON_SEM_POSTER_DMA:
-		drm_printf(p, "dma %u.%u", who >> 4, who & 0xf);
+		drm_printf(p, "dma %u.%u", neuron_record_queue_engine(who),
+			   neuron_record_queue_index(who));
 		break;
 	case NEURON_SEM_POSTER_PEER:
 		drm_printf(p, "chip %u", who);

@@ -7,7 +7,6 @@
 #include <linux/slab.h>
 
 #include "drm/neuron_accel.h"
-#include "neuron/udma.h"
 #include "neuron_account.h"
 #include "neuron_result.h"
 
@@ -67,8 +66,9 @@ void neuron_fault_format(char text[NEURON_FAULT_TEXT],
 	if (source == NEURON_SOURCE_DMA)
 		n = scnprintf(text, NEURON_FAULT_TEXT,
 			      "%s: dma engine %u queue %u %s descriptor %u",
-			      what, queue >> 4 & 0x7ff, queue & 0xf,
-			      queue & BIT(15) ? "S2M" : "M2S", pc);
+			      what, neuron_record_queue_engine(queue),
+			      neuron_record_queue_index(queue),
+			      neuron_record_queue_writes(queue) ? "S2M" : "M2S", pc);
 	else if (record->cause == NEURON_CAUSE_GANG)
 		n = scnprintf(text, NEURON_FAULT_TEXT, "%s: member %u", what, pc);
 	else if (source == NEURON_SOURCE_JOB)
@@ -84,6 +84,7 @@ void neuron_fault_format(char text[NEURON_FAULT_TEXT],
 /* Results of jobs and transfers. */
 
 /* The interface promises the values of the hardware contract. */
+static_assert(DRM_NEURON_QUEUE_WRITES == (int)NEURON_COMPLETION_WRITES);
 static_assert(DRM_NEURON_JOB_NONE == (int)NEURON_JOB_NONE);
 static_assert(DRM_NEURON_JOB_OK == (int)NEURON_JOB_OK);
 static_assert(DRM_NEURON_JOB_ERROR == (int)NEURON_JOB_ERROR);
@@ -276,10 +277,10 @@ void neuron_result_fetch(const struct neuron_result *result,
 	job->status = record->status;
 	job->cause = record->cause;
 	job->source = record->source;
-	job->queue = record->queue % NEURON_UDMA_QUEUES |
-		     (record->queue & DRM_NEURON_QUEUE_WRITES);
-	job->dma_engine = (record->queue & ~DRM_NEURON_QUEUE_WRITES) /
-			  NEURON_UDMA_QUEUES;
+	job->queue = neuron_record_queue_index(record->queue);
+	if (neuron_record_queue_writes(record->queue))
+		job->queue |= DRM_NEURON_QUEUE_WRITES;
+	job->dma_engine = neuron_record_queue_engine(record->queue);
 	job->pc = record->pc;
 	job->hang = result->hang;
 	job->addr = record->addr;

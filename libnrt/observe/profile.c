@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "contract/record.h"
 #include "observe/file.h"
 #include "observe/profile.h"
 
@@ -98,8 +99,9 @@ static void put_instruction(struct text *text, const nrt_emu_event_t *event)
 
 static void put_transfer(struct text *text, const nrt_emu_event_t *event)
 {
-	put_number(text, "{\"kind\":\"transfer\",\"dma_engine\":", event->source >> 4);
-	put_number(text, ",\"queue\":", event->source & 15);
+	put_number(text, "{\"kind\":\"transfer\",\"dma_engine\":",
+		   neuron_record_queue_engine(event->source));
+	put_number(text, ",\"queue\":", neuron_record_queue_index(event->source));
 	put_number(text, ",\"descriptors\":", event->code);
 	put_number(text, ",\"first\":", event->pc);
 	put_number(text, ",\"bytes\":", event->bytes);

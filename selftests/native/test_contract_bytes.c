@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "contract/job.h"
+#include "contract/record.h"
 #include "contract/window.h"
 
 static void bytes_of_windows(void **state)
@@ -78,11 +79,33 @@ static void bytes_of_a_job(void **state)
 	assert_memory_equal(&job, expected, sizeof(expected));
 }
 
+static void queue_of_a_record(void **state)
+{
+	uint32_t engine, queue, name;
+
+	(void)state;
+	assert_int_equal(neuron_record_queue(0, 0, 0), 0);
+	assert_int_equal(neuron_record_queue(1, 2, 1), 0x8012);
+	assert_int_equal(neuron_record_queue(0x7ff, 15, 0), 0x7fff);
+	for (engine = 0; engine < 2048; engine++) {
+		for (queue = 0; queue < NEURON_UDMA_QUEUES; queue++) {
+			name = neuron_record_queue(engine, queue, 0);
+			assert_int_equal(name, engine << 4 | queue);
+			assert_int_equal(neuron_record_queue(engine, queue, 1), name | 0x8000);
+			assert_int_equal(neuron_record_queue_engine(name | 0x8000), engine);
+			assert_int_equal(neuron_record_queue_index(name | 0x8000), queue);
+			assert_false(neuron_record_queue_writes(name));
+			assert_true(neuron_record_queue_writes(name | 0x8000));
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bytes_of_windows),
 		cmocka_unit_test(bytes_of_a_job),
+		cmocka_unit_test(queue_of_a_record),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "contract/record.h"
 #include "neuron/neff.h"
 #include "hook/trn_inject.h"
 
@@ -384,7 +385,7 @@ static void a_generated_packet_that_fails_has_a_number(void **state)
 	assert_int_equal(b.job.fault.cause, NEURON_CAUSE_RIGHTS);
 	assert_int_equal(b.job.fault.source, NEURON_SOURCE_DMA);
 	assert_int_equal(b.job.fault.queue,
-			 TRN_FAULT_S2M | BOUND_ENGINE << 4 | BOUND_QUEUE);
+			 neuron_record_queue(BOUND_ENGINE, BOUND_QUEUE, 1));
 	assert_int_equal(b.job.fault.pc, NEURON_UDMA_PC_GENERATED | 2);
 	assert_int_equal(b.job.fault.addr, neuron_window_addr(1, 7));
 	bound_finish(&b);

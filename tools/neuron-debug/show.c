@@ -7,6 +7,7 @@
 
 #include "chip/base/trn_chip.h"
 #include "chip/isa/trn_isa.h"
+#include "contract/record.h"
 #include "neuron/address.h"
 #include "source.h"
 
@@ -331,7 +332,8 @@ static void put_poster(const struct target *target, uint32_t poster, FILE *out)
 		fprintf(out, ", last by %s", trn_isa_engine_name(who));
 		break;
 	case NEURON_SEM_POSTER_DMA:
-		fprintf(out, ", last by DMA engine %u, queue %u", who >> 4, who & 15);
+		fprintf(out, ", last by DMA engine %u, queue %u", neuron_record_queue_engine(who),
+			neuron_record_queue_index(who));
 		break;
 	case NEURON_SEM_POSTER_HOST:
 		fputs(", last by the host", out);

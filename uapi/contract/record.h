@@ -14,7 +14,7 @@
  * @status: enum neuron_job_status, not NONE
  * @cause: enum neuron_cause
  * @source: enum neuron_engine, NEURON_SOURCE_DMA or NEURON_SOURCE_JOB
- * @queue: with SOURCE_DMA: dma_engine << 4 | queue; bit 15: the S2M side
+ * @queue: with SOURCE_DMA: as neuron_record_queue() writes it
  * @pc: instruction or descriptor index; with CAUSE_GANG: index of the member that failed
  * @addr: address that failed, as the program wrote it, or zero
  * @start_ns: device time of the start
@@ -37,6 +37,33 @@ struct neuron_record {
 	__u64 dma_bytes;
 	__u32 flags;
 };
+
+/*
+ * Queue @queue of DMA engine @engine as records name it; @writes: its S2M side. Traces and
+ * the posters of semaphores name queues alike, but no side.
+ */
+static inline __u16 neuron_record_queue(__u32 engine, __u32 queue, __u8 writes)
+{
+	return (__u16)(NEURON_PUT(NEURON_COMPLETION_DMA_ENGINE, engine) |
+		       NEURON_PUT(NEURON_COMPLETION_QUEUE, queue) |
+		       (writes ? NEURON_COMPLETION_WRITES : 0));
+}
+
+static inline __u32 neuron_record_queue_engine(__u32 queue)
+{
+	return NEURON_GET(NEURON_COMPLETION_DMA_ENGINE, queue);
+}
+
+static inline __u32 neuron_record_queue_index(__u32 queue)
+{
+	return NEURON_GET(NEURON_COMPLETION_QUEUE, queue);
+}
+
+/* Is it the S2M side, which writes? */
+static inline __u8 neuron_record_queue_writes(__u32 queue)
+{
+	return !!(queue & NEURON_COMPLETION_WRITES);
+}
 
 static inline const char *neuron_record_check(const struct neuron_record *record, __u64 job_id)
 {

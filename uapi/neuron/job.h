@@ -213,6 +213,11 @@ enum neuron_cause {
 #define NEURON_SOURCE_DMA	0x100	/* pc is the descriptor index */
 #define NEURON_SOURCE_JOB	0x200	/* the job block itself */
 
+/* Parts of neuron_hw_completion.queue, and of the source of a transfer in a trace. */
+#define NEURON_COMPLETION_QUEUE		NEURON_MASK(3, 0)
+#define NEURON_COMPLETION_DMA_ENGINE	NEURON_MASK(14, 4)
+#define NEURON_COMPLETION_WRITES	NEURON_BIT(15)	/* the S2M side */
+
 /*
  * Flag: so much of the job waited for one engine that memory for its records ran out.
  * Its times depend on how fast the host ran it. This is not an error.

@@ -201,9 +201,10 @@ static void end_job(struct emb_core *core, const struct neuron_record *record, b
 		.dma_bytes = record->dma_bytes,
 		.wall_ns = wall,
 		.doorbell_ns = job->doorbell_ns,
-		.queue = record->queue % NEURON_UDMA_QUEUES |
-			 (record->queue & DRM_NEURON_QUEUE_WRITES),
-		.dma_engine = (record->queue & ~DRM_NEURON_QUEUE_WRITES) / NEURON_UDMA_QUEUES,
+		.queue = neuron_record_queue_index(record->queue) |
+			 (neuron_record_queue_writes(record->queue) ?
+				  DRM_NEURON_QUEUE_WRITES : 0),
+		.dma_engine = neuron_record_queue_engine(record->queue),
 		.flags = record->flags & NEURON_COMPLETION_INEXACT ? DRM_NEURON_JOB_INEXACT : 0,
 	};
 	result->ended = true;

@@ -310,8 +310,7 @@ static bool bind_queues(struct trn_job *job)
 		trn_log(job->core->chip, TRN_LOG_GUEST_ERROR,
 			"%s: job refused: another job has DMA engine %u queue %u",
 			job->core->name, queue->engine, queue->index);
-		taken.queue = (uint16_t)(queue->engine * NEURON_UDMA_QUEUES +
-					 queue->index);
+		taken.queue = neuron_record_queue(queue->engine, queue->index, 0);
 		job->nr_queues = i;
 		job->block.nr_queues = i;
 		trn_job_fail(job, &taken);

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "base/trn_chip.h"
+#include "contract/record.h"
 #include "contract/trace.h"
 #include "core/trn_core.h"
 #include "dma/trn_udma.h"
@@ -145,8 +146,7 @@ static struct neuron_hw_trace_record record_of(const struct trn_job *job,
 	if (trace->actor >= TRN_ACTOR_QUEUE) {
 		queue = job->queues[trace->actor - TRN_ACTOR_QUEUE];
 		event.kind = NEURON_TRACE_TRANSFER;
-		event.source = (uint16_t)(queue->engine * NEURON_UDMA_QUEUES +
-					  queue->index);
+		event.source = neuron_record_queue(queue->engine, queue->index, 0);
 	} else if (trace->code & TRN_TIME_NAN) {
 		event.flags |= NEURON_TRACE_NAN;
 	}

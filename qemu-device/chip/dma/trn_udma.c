@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/trn_chip.h"
+#include "contract/record.h"
 #include "contract/ring.h"
 #include "dma/trn_udma.h"
 #include "dma/trn_udma_queue.h"
@@ -422,8 +423,7 @@ bool trn_queue_has_left(struct trn_queue *queue, struct trn_fault *fault)
 	*fault = (struct trn_fault){
 		.cause = NEURON_CAUSE_DESC,
 		.source = NEURON_SOURCE_DMA,
-		.queue = (uint16_t)(queue->engine << 4 | queue->index |
-				    (s2m ? TRN_FAULT_S2M : 0)),
+		.queue = neuron_record_queue(queue->engine, queue->index, s2m),
 		.pc = s2m ? queue->s2m.head : queue->m2s.head,
 	};
 	left = queue->m2s.avail || queue->s2m.avail || trn_gen_count(queue);
@@ -443,7 +443,7 @@ void trn_queue_report(struct trn_queue *queue, const struct trn_fault *fault,
 	trn_log(queue->chip, TRN_LOG_GUEST_ERROR,
 		"DMA engine %u queue %u stopped: %s (%s), %s %s %u, address %#" PRIx64,
 		queue->engine, queue->index, why, trn_cause_name(fault->cause),
-		fault->queue & TRN_FAULT_S2M ? "S2M" : "M2S",
+		neuron_record_queue_writes(fault->queue) ? "S2M" : "M2S",
 		fault->pc & NEURON_UDMA_PC_GENERATED ? "generated packet" :
 						       "descriptor",
 		fault->pc & ~NEURON_UDMA_PC_GENERATED, fault->addr);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/trn_chip.h"
+#include "contract/record.h"
 #include "dma/trn_udma.h"
 #include "dma/trn_udma_run.h"
 #include "hook/trn_check.h"
@@ -45,8 +46,7 @@ enum trn_outcome trn_run_fail(struct trn_run_state *run,
 	run->fault = (struct trn_fault){
 		.cause = cause,
 		.source = NEURON_SOURCE_DMA,
-		.queue = (uint16_t)(queue->engine << 4 | queue->index |
-				    (side->s2m ? TRN_FAULT_S2M : 0)),
+		.queue = neuron_record_queue(queue->engine, queue->index, side->s2m),
 		.pc = side_index(side, n),
 		.addr = addr,
 	};

@@ -5,6 +5,7 @@
  */
 #include "base/trn_chip.h"
 #include "base/trn_regfile.h"
+#include "contract/record.h"
 #include "dma/trn_udma.h"
 #include "dma/trn_udma_queue.h"
 #include "hook/trn_inject.h"
@@ -193,7 +194,8 @@ static void doorbell_refused(struct trn_queue *queue, unsigned int side,
 {
 	struct trn_fault fault = {
 		.cause = NEURON_CAUSE_DESC,
-		.queue = side == TRN_SIDE_S2M ? TRN_FAULT_S2M : 0,
+		.queue = neuron_record_queue(queue->engine, queue->index,
+					     side == TRN_SIDE_S2M),
 		.pc = value & NEURON_UDMA_Q_PTR,
 	};
 

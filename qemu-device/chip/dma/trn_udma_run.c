@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/trn_chip.h"
+#include "contract/record.h"
 #include "dma/trn_udma.h"
 #include "dma/trn_udma_run.h"
 #include "hook/trn_inject.h"
@@ -120,8 +121,7 @@ static bool run_begin(struct trn_run_state *run, struct trn_queue *queue,
 		.chip = queue->chip,
 		.domain = run->job ? run->job->domain : NULL,
 		.poster = trn_sem_who(NEURON_SEM_POSTER_DMA,
-				      queue->engine * NEURON_UDMA_QUEUES +
-					      queue->index),
+				      neuron_record_queue(queue->engine, queue->index, 0)),
 		.posting = trn_run_posting,
 		.posting_arg = run,
 		.transfer = &run->transfer,

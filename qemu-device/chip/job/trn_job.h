@@ -26,8 +26,6 @@ struct trn_queue;
 struct trn_task;
 struct trn_timeline;
 
-#define TRN_FAULT_S2M		0x8000	/* in trn_fault.queue */
-
 /**
  * struct trn_fault - why a job fails; the fields of the completion record, and
  * @timed, @time_ps: it has a device time, picoseconds, by the causal clock of @actor

@@ -34,7 +34,7 @@ static unsigned int rank(const struct trn_fault *fault)
 {
 	if (fault->source != NEURON_SOURCE_DMA)
 		return fault->source;
-	return NEURON_NR_ENGINES + (fault->queue & ~(unsigned int)TRN_FAULT_S2M);
+	return NEURON_NR_ENGINES + (fault->queue & ~(unsigned int)NEURON_COMPLETION_WRITES);
 }
 
 static bool before(const struct trn_fault *a, const struct trn_fault *b)
