@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "contract/ring.h"
+#include "contract/op.h"
 #include "program/dma_ring.h"
 
 /* The value that a post adds, in the window of constants. */
@@ -119,16 +119,6 @@ NRT_STATUS dma_constant(struct dma_writer *writer, const void *data, size_t byte
 	return NRT_SUCCESS;
 }
 
-static struct neuron_udma_desc op_desc(uint64_t addr, uint32_t bytes, uint32_t flags,
-				       uint32_t meta)
-{
-	return (struct neuron_udma_desc){
-		.len_ctrl = htole32(neuron_desc_control(NEURON_UDMA_RING_ID_FIRST, bytes, flags)),
-		.meta_ctrl = htole32(meta),
-		.addr = htole64(addr),
-	};
-}
-
 NRT_STATUS dma_ring_op(struct dma_writer *writer, struct dma_ring *ring,
 		       const struct neuron_udma_op *block, const uint64_t *sources,
 		       const uint64_t *targets)
@@ -139,15 +129,13 @@ NRT_STATUS dma_ring_op(struct dma_writer *writer, struct dma_ring *ring,
 	if (dma_constant(writer, block, sizeof(*block), &addr) ||
 	    ring_reserve(writer, ring, 1u + block->nr_src, block->nr_dst))
 		return writer->error->status;
-	ring->m2s[ring->used++] = op_desc(addr, sizeof(*block), NEURON_UDMA_DESC_FIRST,
-					  NEURON_UDMA_META_OP);
+	ring->m2s[ring->used++] = neuron_op_block(addr, NEURON_UDMA_RING_ID_FIRST);
 	for (i = 0; i < block->nr_src; i++)
-		ring->m2s[ring->used++] = op_desc(sources[i], 1,
-						  i + 1u == block->nr_src ?
-						  NEURON_UDMA_DESC_LAST : 0,
-						  NEURON_UDMA_META_DEFAULT);
+		ring->m2s[ring->used++] = neuron_op_source(sources[i], NEURON_UDMA_RING_ID_FIRST,
+							   i + 1u == block->nr_src);
 	for (i = 0; i < block->nr_dst; i++)
-		ring->s2m[ring->s2m_used++] = op_desc(targets[i], 1, 0, 0);
+		ring->s2m[ring->s2m_used++] = neuron_op_target(targets[i],
+							       NEURON_UDMA_RING_ID_FIRST);
 	return NRT_SUCCESS;
 }
 

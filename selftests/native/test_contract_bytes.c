@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "contract/job.h"
+#include "contract/op.h"
 #include "contract/record.h"
 #include "contract/window.h"
 
@@ -47,6 +48,48 @@ static void bytes_of_windows(void **state)
 	assert_memory_equal(&made, link, sizeof(link));
 	entry = neuron_hw_table_piece(0x8000000000001000);
 	assert_memory_equal(&entry, piece, sizeof(piece));
+}
+
+static void bytes_of_descriptors(void **state)
+{
+	static const uint8_t source[16] = {
+		0x34, 0x12, 0, 0x0e, 3, 0, 8, 5, 0, 0x10, 0, 0, 0, 0, 5, 0x40,
+	};
+	static const uint8_t target[16] = { 0, 0, 0, 0x13, 0, 0, 0, 0, 8, 7, 6, 5, 4, 3, 2, 1 };
+	static const uint8_t block[16] = { 0, 1, 0, 5, 3, 0, 0x18, 1, 0x40 };
+	static const uint8_t first[16] = { 1, 0, 0, 1, 3, 0, 8, 1, 0, 2 };
+	static const uint8_t last[16] = { 1, 0, 0, 9, 3, 0, 8, 1, 0, 3 };
+	static const uint8_t to[16] = { 1, 0, 0, 1, 0, 0, 0, 0, 0, 4 };
+	struct neuron_udma_desc desc;
+
+	(void)state;
+	desc = neuron_copy_source(0x4005000000001000, 0x1234, 2,
+				  NEURON_UDMA_META_DEFAULT | NEURON_UDMA_META_WRITE_BARRIER);
+	assert_memory_equal(&desc, source, sizeof(source));
+	assert_int_equal(neuron_desc_bytes(&desc), 0x1234);
+	assert_int_equal(neuron_desc_ring_id(&desc), 2);
+	assert_false(neuron_op_is_block(&desc));
+	desc = neuron_copy_target(0x0102030405060708, 65536, 3, NEURON_UDMA_DESC_INT_EN);
+	assert_memory_equal(&desc, target, sizeof(target));
+	assert_int_equal(neuron_desc_bytes(&desc), 65536);
+	assert_int_equal(neuron_desc_ring_id(&desc), 3);
+	desc = neuron_op_block(0x40, 1);
+	assert_memory_equal(&desc, block, sizeof(block));
+	assert_null(neuron_op_check_block(&desc));
+	assert_true(neuron_op_is_block(&desc));
+	desc.meta_ctrl |= neuron_to_le32(NEURON_UDMA_META_WRITE_BARRIER);
+	assert_true(neuron_op_is_block(&desc));
+	desc = neuron_op_source(0x200, 1, 0);
+	assert_memory_equal(&desc, first, sizeof(first));
+	desc = neuron_op_source(0x300, 1, 1);
+	assert_memory_equal(&desc, last, sizeof(last));
+	desc = neuron_op_target(0x400, 1);
+	assert_memory_equal(&desc, to, sizeof(to));
+	desc = neuron_op_block(0x60, 1);
+	assert_string_equal(neuron_op_check_block(&desc),
+			    "an operation is not 256 bytes, aligned to 64");
+	desc = neuron_desc(0x40, 255, 1, NEURON_UDMA_DESC_FIRST, NEURON_UDMA_META_OP);
+	assert_non_null(neuron_op_check_block(&desc));
 }
 
 static void bytes_of_a_job(void **state)
@@ -104,6 +147,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bytes_of_windows),
+		cmocka_unit_test(bytes_of_descriptors),
 		cmocka_unit_test(bytes_of_a_job),
 		cmocka_unit_test(queue_of_a_record),
 	};

@@ -9,6 +9,7 @@
 
 #include "chip/isa/trn_isa.h"
 #include "chip/num/trn_num.h"
+#include "contract/op.h"
 #include "neuron/address.h"
 #include "profile.h"
 
@@ -271,11 +272,10 @@ static void set_ends(struct profile_step *step, const struct place *from, const 
 static void set_copy(const struct profile_core *core, const struct neuron_udma_desc *source,
 		     const struct neuron_udma_desc *target, struct profile_step *step)
 {
-	uint32_t bytes = NEURON_GET(NEURON_UDMA_DESC_LEN, le32toh(source->len_ctrl));
+	const uint32_t bytes = neuron_desc_bytes(source);
 	const struct place from = place_of(core, le64toh(source->addr));
 	const struct place to = place_of(core, le64toh(target->addr));
 
-	bytes = bytes ? bytes : NEURON_UDMA_DESC_MAX_BYTES;
 	set_ends(step, &from, &to);
 	step->hbm_read = from.memory == PROFILE_MEMORY_HBM ? bytes : 0;
 	step->hbm_written = to.memory == PROFILE_MEMORY_HBM ? bytes : 0;
@@ -326,7 +326,7 @@ static uint32_t set_packet(const struct profile_core *core, const struct dma_rin
 	struct neuron_udma_op op;
 	struct place block;
 
-	if (le32toh(first->meta_ctrl) != NEURON_UDMA_META_OP) {
+	if (!neuron_op_is_block(first)) {
 		set_copy(core, first, &ring->s2m[s2m], step);
 		return 1;
 	}

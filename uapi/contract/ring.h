@@ -76,27 +76,43 @@ static inline __u32 neuron_desc_control(__u32 ring_id, __u32 bytes, __u32 flags)
 	       NEURON_PUT(NEURON_UDMA_DESC_LEN, bytes) | flags;
 }
 
+/* Any descriptor; @flags and @meta: the other bits of its control words. */
+static inline struct neuron_udma_desc
+neuron_desc(__u64 addr, __u32 bytes, __u32 ring_id, __u32 flags, __u32 meta)
+{
+	return (struct neuron_udma_desc){
+		.len_ctrl = neuron_to_le32(neuron_desc_control(ring_id, bytes, flags)),
+		.meta_ctrl = neuron_to_le32(meta),
+		.addr = neuron_to_le64(addr),
+	};
+}
+
+/* Bytes that a descriptor of a copy names, 1 to 64 KiB: 0 stands for the latter. */
+static inline __u32 neuron_desc_bytes(const struct neuron_udma_desc *desc)
+{
+	__u32 bytes = NEURON_GET(NEURON_UDMA_DESC_LEN, neuron_from_le32(desc->len_ctrl));
+
+	return bytes ? bytes : NEURON_UDMA_DESC_MAX_BYTES;
+}
+
+static inline __u32 neuron_desc_ring_id(const struct neuron_udma_desc *desc)
+{
+	return NEURON_GET(NEURON_UDMA_DESC_RING_ID, neuron_from_le32(desc->len_ctrl));
+}
+
 /* What a copy reads: a packet of its own. @meta: NEURON_UDMA_META_DEFAULT, or with more. */
 static inline struct neuron_udma_desc
 neuron_copy_source(__u64 addr, __u32 bytes, __u32 ring_id, __u32 meta)
 {
-	return (struct neuron_udma_desc){
-		.len_ctrl = neuron_to_le32(neuron_desc_control(ring_id, bytes,
-							       NEURON_UDMA_DESC_FIRST |
-							       NEURON_UDMA_DESC_LAST)),
-		.meta_ctrl = neuron_to_le32(meta),
-		.addr = neuron_to_le64(addr),
-	};
+	return neuron_desc(addr, bytes, ring_id,
+			   NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST, meta);
 }
 
 /* What a copy writes. @flags: 0, or NEURON_UDMA_DESC_INT_EN to be told of its end. */
 static inline struct neuron_udma_desc
 neuron_copy_target(__u64 addr, __u32 bytes, __u32 ring_id, __u32 flags)
 {
-	return (struct neuron_udma_desc){
-		.len_ctrl = neuron_to_le32(neuron_desc_control(ring_id, bytes, flags)),
-		.addr = neuron_to_le64(addr),
-	};
+	return neuron_desc(addr, bytes, ring_id, flags, 0);
 }
 
 /**

@@ -4,6 +4,7 @@
  * instruction.
  */
 #include "base/trn_chip.h"
+#include "contract/op.h"
 #include "dma/trn_udma.h"
 #include "dma/trn_udma_op.h"
 #include "dma/trn_udma_run.h"
@@ -15,12 +16,6 @@
 
 /* The operation's own descriptor and those of the sources. */
 #define MAX_M2S	(1 + NEURON_UDMA_OP_MAX_SRC)
-
-bool trn_run_is_block(const struct neuron_udma_desc *desc)
-{
-	return (desc->meta_ctrl & ~NEURON_UDMA_META_WRITE_BARRIER) ==
-	       NEURON_UDMA_META_OP;
-}
 
 static enum trn_outcome malformed(struct trn_run_state *run, uint32_t n,
 				  uint32_t bit, const char *why)
@@ -42,6 +37,7 @@ static enum trn_outcome gather_sources(struct trn_run_state *run,
 	const struct neuron_udma_desc *desc = &run->m2s.desc[0];
 	uint32_t max = run->limits.max_desc;
 	enum trn_outcome outcome;
+	const char *why;
 	unsigned int n;
 
 	if (!(desc->len_ctrl & NEURON_UDMA_DESC_FIRST))
@@ -50,11 +46,9 @@ static enum trn_outcome gather_sources(struct trn_run_state *run,
 	if (desc->len_ctrl & NEURON_UDMA_DESC_LAST)
 		return malformed(run, 0, NEURON_IOFIC_M2S_LAST,
 				 "an operation without a source");
-	if (NEURON_GET(NEURON_UDMA_DESC_LEN, desc->len_ctrl) !=
-		    sizeof(struct neuron_udma_op) ||
-	    desc->addr % NEURON_UDMA_OP_ALIGN)
-		return malformed(run, 0, 0,
-				 "an operation is not 256 bytes, aligned to 64");
+	why = neuron_op_check_block(desc);
+	if (why)
+		return malformed(run, 0, 0, why);
 	if (max > MAX_M2S)
 		max = MAX_M2S;
 	n = 1;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/trn_chip.h"
+#include "contract/op.h"
 #include "contract/record.h"
 #include "dma/trn_udma.h"
 #include "dma/trn_udma_run.h"
@@ -20,13 +21,6 @@
 #include "notify/trn_nq.h"
 #include "time/trn_cost.h"
 #include "time/trn_time.h"
-
-static uint32_t desc_bytes(const struct neuron_udma_desc *desc)
-{
-	uint32_t len = NEURON_GET(NEURON_UDMA_DESC_LEN, desc->len_ctrl);
-
-	return len ? len : NEURON_UDMA_DESC_MAX_BYTES;
-}
 
 /* Index in the ring of the @n-th descriptor from the head. */
 static uint32_t side_index(const struct trn_side *side, uint32_t n)
@@ -122,8 +116,7 @@ static bool ring_id_wrong(const struct trn_side *side, unsigned int n)
 		return false;
 	if (ring->head + n >= ring->length)
 		expected = neuron_ring_id_next(expected);
-	return NEURON_GET(NEURON_UDMA_DESC_RING_ID, side->desc[n].len_ctrl) !=
-	       expected;
+	return neuron_desc_ring_id(&side->desc[n]) != expected;
 }
 
 enum trn_outcome trn_run_next_desc(struct trn_run_state *run,
@@ -199,7 +192,7 @@ static enum trn_outcome gather_m2s(struct trn_run_state *run, unsigned int *nr,
 		if (why)
 			return malformed(run, &run->m2s, n, bit, why);
 		desc = &run->m2s.desc[n];
-		*bytes += desc_bytes(desc);
+		*bytes += neuron_desc_bytes(desc);
 		if (*bytes > run->limits.max_bytes)
 			return malformed(run, &run->m2s, n,
 					 NEURON_IOFIC_M2S_LENGTH,
@@ -223,7 +216,7 @@ static enum trn_outcome gather_s2m(struct trn_run_state *run, unsigned int *nr,
 					    NEURON_UDMA_PACKET_MAX_DESC);
 		if (outcome != TRN_MOVED)
 			return outcome;
-		room += desc_bytes(&run->s2m.desc[n]);
+		room += neuron_desc_bytes(&run->s2m.desc[n]);
 		n++;
 	}
 	*nr = n;
@@ -273,8 +266,8 @@ static enum trn_outcome move_piece(struct trn_run_state *run, uint32_t *moved)
 	struct trn_packet *at = &run->packet;
 	const struct neuron_udma_desc *src = &run->m2s.desc[at->m];
 	const struct neuron_udma_desc *dst = &run->s2m.desc[at->s];
-	uint32_t room = desc_bytes(dst) - at->s_done;
-	uint32_t n = desc_bytes(src) - at->m_done;
+	uint32_t room = neuron_desc_bytes(dst) - at->s_done;
+	uint32_t n = neuron_desc_bytes(src) - at->m_done;
 	enum neuron_cause cause;
 
 	if (n > room)
@@ -329,7 +322,7 @@ static enum trn_outcome move_desc(struct trn_run_state *run)
 	uint32_t n = 0;
 
 	if (!at->m_done) {
-		run->desc_bytes = desc_bytes(&run->m2s.desc[at->m]);
+		run->desc_bytes = neuron_desc_bytes(&run->m2s.desc[at->m]);
 		run->hops = 0;
 		run->traffic.nr = 0;
 		run->recorded = at->pass;
@@ -461,7 +454,7 @@ static enum trn_outcome complete(struct trn_run_state *run,
 	for (i = 0; i < n; i++) {
 		flags = (i ? 0 : NEURON_UDMA_COMP_FIRST) |
 			(i + 1 == n ? NEURON_UDMA_COMP_LAST : 0);
-		bytes = desc_bytes(&side->desc[i]);
+		bytes = neuron_desc_bytes(&side->desc[i]);
 		if (side->s2m && i + 1 == n && run->last_fill)
 			bytes = run->last_fill;
 		outcome = trn_comp_add(run, side, flags,
@@ -554,7 +547,7 @@ enum trn_outcome trn_run_packet(struct trn_run_state *run)
 	outcome = trn_run_next_desc(run, &run->m2s, 0, run->limits.max_desc);
 	if (outcome != TRN_MOVED)
 		return outcome;
-	if (trn_run_is_block(&run->m2s.desc[0]))
+	if (neuron_op_is_block(&run->m2s.desc[0]))
 		return trn_run_block(run);
 	outcome = gather_m2s(run, &nr_m2s, &bytes);
 	if (outcome != TRN_MOVED)

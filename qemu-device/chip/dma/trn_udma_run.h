@@ -237,7 +237,6 @@ void trn_run_check(struct trn_run_state *run, uint32_t pc, unsigned int m2s,
 void trn_run_posting(struct trn_access *access, void *arg);
 
 /* The packet's first descriptor is an operation's. */
-bool trn_run_is_block(const struct neuron_udma_desc *desc);
 enum trn_outcome trn_run_block(struct trn_run_state *run);
 /* run->gen, and what names it in a fault. */
 enum trn_outcome trn_run_generated(struct trn_run_state *run);
