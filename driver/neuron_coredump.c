@@ -16,6 +16,7 @@
 #include <linux/workqueue.h>
 #include <drm/drm_print.h>
 
+#include "contract/notify.h"
 #include "contract/record.h"
 #include "neuron/address.h"
 #include "neuron_claim.h"
@@ -156,7 +157,7 @@ static bool neuron_dump_source_find(struct neuron_dump_source *source,
 	size = le32_to_cpu(job->hw->notify_size);
 	source->bo = binding->bo;
 	source->first = offset / sizeof(struct neuron_hw_notify);
-	source->nr = size / sizeof(struct neuron_hw_notify);
+	source->nr = neuron_notify_entries(size);
 	return source->nr && offset <= source->bo->base.size &&
 	       size <= source->bo->base.size - offset;
 }
@@ -175,29 +176,18 @@ neuron_dump_notify(const struct neuron_dump_source *source, u32 index)
 	return page[entry % NEURON_PAGE_NOTIFIES];
 }
 
-static bool neuron_dump_phase(const struct neuron_dump_source *source, u32 index)
-{
-	return le32_to_cpu(neuron_dump_notify(source, index).source) & NEURON_NOTIFY_PHASE;
-}
-
-/*
- * The entries of this lap have another phase than those after them. All of one
- * phase: a lap has just ended, or none of it was written.
- */
+/* The newest entry. */
 static u32 neuron_dump_last(const struct neuron_dump_source *source)
 {
-	bool phase = neuron_dump_phase(source, 0);
-	u32 low = 0, high = source->nr;
+	const struct neuron_hw_notify first = neuron_dump_notify(source, 0);
+	struct neuron_notify_search search = neuron_notify_search(source->nr);
+	struct neuron_hw_notify entry;
 
-	while (high - low > 1) {
-		u32 middle = low + (high - low) / 2;
-
-		if (neuron_dump_phase(source, middle) == phase)
-			low = middle;
-		else
-			high = middle;
+	while (neuron_notify_search_goes_on(&search)) {
+		entry = neuron_dump_notify(source, neuron_notify_search_at(&search));
+		neuron_notify_search_saw(&search, neuron_notify_same_lap(&first, &entry));
 	}
-	return low;
+	return search.low;
 }
 
 static void neuron_dump_stream(struct neuron_dump *dump, struct neuron_job *job)
@@ -404,17 +394,14 @@ static void neuron_dump_print_queues(const struct neuron_dump *dump,
 static void neuron_dump_print_notifies(const struct neuron_dump *dump,
 				       struct drm_printer *p)
 {
-	const struct neuron_hw_notify *notify;
+	struct neuron_notice notice;
 	unsigned int i;
-	u32 source;
 
 	for (i = 0; i < dump->nr_notifies; i++) {
-		notify = &dump->notify[i];
-		source = le32_to_cpu(notify->source);
+		notice = neuron_notice_decode(&dump->notify[i]);
 		drm_printf(p, "notify: engine %s pc %u tag %#x time_ns %llu\n",
-			   neuron_engine_name(NEURON_GET(NEURON_NOTIFY_ENGINE, source)),
-			   NEURON_GET(NEURON_NOTIFY_PC, source), le32_to_cpu(notify->tag),
-			   le64_to_cpu(notify->time_ns));
+			   neuron_engine_name(notice.engine), notice.pc, notice.tag,
+			   notice.time_ns);
 	}
 }
 

@@ -3,18 +3,12 @@
  * A job writes its notices from the beginning of the ring, lap after lap. How many there are is
  * told nowhere: it follows from the phases of the entries, and from those that are still blank.
  */
-#include <endian.h>
-#include <string.h>
-
+#include "contract/notify.h"
 #include "exec/notice.h"
-#include "neuron/job.h"
 
 #define ENTRY	sizeof(struct neuron_hw_notify)
 /* Entries that are read or written at a time. */
 #define PIECE	128
-
-/* No entry that the device writes has all bits of @source. */
-#define BLANK	0xff
 
 /**
  * struct ring - the notices of a part
@@ -32,7 +26,10 @@ struct ring {
 
 static struct ring ring_of(const struct nrt_part *part)
 {
-	return (struct ring){ .part = part, .nr = part->graph->notify_bytes / ENTRY };
+	return (struct ring){
+		.part = part,
+		.nr = neuron_notify_entries(part->graph->notify_bytes),
+	};
 }
 
 static uint32_t piece_at(const struct ring *ring, uint32_t index)
@@ -44,7 +41,6 @@ static uint32_t piece_at(const struct ring *ring, uint32_t index)
 static const struct neuron_hw_notify *entry_at(struct ring *ring, uint32_t index)
 {
 	const struct neuron_hw_notify *entry;
-	const __le32 blank = UINT32_MAX;
 	struct nrt_error ignored;
 
 	if (index < ring->first || index - ring->first >= ring->count) {
@@ -57,7 +53,7 @@ static const struct neuron_hw_notify *entry_at(struct ring *ring, uint32_t index
 		}
 	}
 	entry = &ring->piece[index - ring->first];
-	return entry->source == blank ? NULL : entry;
+	return neuron_notify_is_blank(entry) ? NULL : entry;
 }
 
 bool nrt_notices_wanted(const struct nrt_model *model)
@@ -77,10 +73,11 @@ bool nrt_notices_wanted(const struct nrt_model *model)
 static NRT_STATUS clear(struct nrt_part *part, struct nrt_error *error)
 {
 	struct ring ring = ring_of(part);
-	uint8_t blank[PIECE * ENTRY];
+	struct neuron_hw_notify blank[PIECE];
 	uint32_t i, nr;
 
-	memset(blank, BLANK, sizeof(blank));
+	for (i = 0; i < PIECE; i++)
+		blank[i] = neuron_notify_blank();
 	for (i = 0; i < ring.nr && !(part->blank && !entry_at(&ring, i)); i += nr) {
 		nr = piece_at(&ring, i);
 		if (nrt_bo_write(part->arena, part->notices + i * ENTRY, blank, nr * ENTRY, error))
@@ -100,22 +97,22 @@ NRT_STATUS nrt_notices_clear(struct nrt_model *model, struct nrt_error *error)
 	return status;
 }
 
-/* The entries of the newest lap have the phase of the first one: how many are there? */
+/* How many entries are there of the newest lap, which begins with the first entry? */
 static uint32_t newest_lap(struct ring *ring)
 {
+	struct neuron_notify_search search = neuron_notify_search(ring->nr);
 	const struct neuron_hw_notify *entry = entry_at(ring, 0);
-	uint32_t phase, i = 0;
+	struct neuron_hw_notify first;
 
 	if (!entry)
 		return 0;
-	phase = le32toh(entry->source) & NEURON_NOTIFY_PHASE;
-	while (i < ring->nr) {
-		entry = entry_at(ring, i);
-		if (!entry || (le32toh(entry->source) & NEURON_NOTIFY_PHASE) != phase)
-			break;
-		i++;
+	first = *entry;
+	while (neuron_notify_search_goes_on(&search)) {
+		entry = entry_at(ring, neuron_notify_search_at(&search));
+		neuron_notify_search_saw(&search,
+					 entry && neuron_notify_same_lap(&first, entry));
 	}
-	return i;
+	return search.low + 1;
 }
 
 /* A time of the device, as one of the host. */
@@ -130,23 +127,22 @@ static void tell(struct ring *ring, uint32_t from, uint32_t to,
 {
 	const uint64_t now = event.begin_ns;
 	const struct neuron_hw_notify *entry;
-	uint32_t source;
-	uint64_t time;
+	struct neuron_notice notice;
 
 	for (; from < to; from++) {
 		entry = entry_at(ring, from);
 		if (!entry)
 			return;
-		source = le32toh(entry->source);
-		time = le64toh(entry->time_ns);
-		event.engine = NEURON_GET(NEURON_NOTIFY_ENGINE, source);
-		event.pc = NEURON_GET(NEURON_NOTIFY_PC, source);
-		event.tag = le32toh(entry->tag);
+		notice = neuron_notice_decode(entry);
+		event.engine = notice.engine;
+		event.pc = notice.pc;
+		event.tag = notice.tag;
 		/* Without a time of the device it is known when the job had ended. */
-		event.begin_ns = time && clock->host_ns ? host_time(clock, time) : now;
+		event.begin_ns = notice.time_ns && clock->host_ns ?
+					 host_time(clock, notice.time_ns) : now;
 		event.end_ns = event.begin_ns;
-		event.device_begin_ns = time;
-		event.device_end_ns = time;
+		event.device_begin_ns = notice.time_ns;
+		event.device_end_ns = notice.time_ns;
 		nrt_event_tell(&event);
 	}
 }

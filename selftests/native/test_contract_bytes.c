@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "contract/job.h"
+#include "contract/notify.h"
 #include "contract/op.h"
 #include "contract/record.h"
 #include "contract/window.h"
@@ -143,6 +144,103 @@ static void queue_of_a_record(void **state)
 	}
 }
 
+/* --- Notifications --- */
+
+#define STREAM	256u	/* bytes: 16 entries */
+
+static void bytes_of_a_notice(void **state)
+{
+	static const uint8_t expected[16] = {
+		4, 3, 2, 1, 0x56, 0x34, 0x12, 0x84, 8, 7, 6, 5, 4, 3, 2, 1,
+	};
+	struct neuron_notice notice = {
+		.tag = 0x01020304, .engine = NEURON_ENGINE_SYNC, .pc = 0x123456, .phase = 1,
+		.time_ns = 0x0102030405060708,
+	}, back;
+	struct neuron_hw_notify entry = neuron_notice_encode(&notice), other;
+	struct neuron_hw_notify blank = neuron_notify_blank();
+	uint8_t ones[16];
+
+	(void)state;
+	assert_memory_equal(&entry, expected, sizeof(expected));
+	back = neuron_notice_decode(&entry);
+	assert_int_equal(back.tag, notice.tag);
+	assert_int_equal(back.engine, notice.engine);
+	assert_int_equal(back.pc, notice.pc);
+	assert_int_equal(back.phase, 1);
+	assert_int_equal(back.time_ns, notice.time_ns);
+	notice.phase = 0;
+	other = neuron_notice_encode(&notice);
+	assert_int_equal(neuron_from_le32(other.source), 0x04123456);
+	assert_false(neuron_notify_same_lap(&entry, &other));
+	assert_true(neuron_notify_same_lap(&entry, &entry));
+	assert_false(neuron_notify_is_blank(&entry));
+	assert_true(neuron_notify_is_blank(&blank));
+	memset(ones, 0xff, sizeof(ones));
+	assert_memory_equal(&blank, ones, sizeof(ones));
+}
+
+static void laps_of_a_stream(void **state)
+{
+	uint64_t n;
+
+	(void)state;
+	assert_int_equal(neuron_notify_entries(0), 0);
+	assert_int_equal(neuron_notify_entries(STREAM), 16);
+	for (n = 0; n < 100; n++) {
+		assert_int_equal(neuron_notify_offset(n, STREAM), n % 16 * 16);
+		assert_int_equal(neuron_notify_phase(n, STREAM), n / 16 % 2 ? 0 : 1);
+		assert_int_equal(neuron_notify_is_lost(n, 100, STREAM), n < 84);
+	}
+	assert_int_equal(neuron_notify_offset(UINT32_MAX, 1u << 31), (1u << 31) - 16);
+	assert_int_equal(neuron_notify_phase(UINT32_MAX, 1u << 31), 0);
+}
+
+/* A stream that was @fill before, after @count notifications. */
+static void write_stream(struct neuron_hw_notify *stream, uint32_t count,
+			 struct neuron_hw_notify fill)
+{
+	struct neuron_notice notice = { 0 };
+	uint32_t n;
+
+	for (n = 0; n < 16; n++)
+		stream[n] = fill;
+	for (n = 0; n < count; n++) {
+		notice.tag = n;
+		notice.phase = neuron_notify_phase(n, STREAM);
+		stream[neuron_notify_offset(n, STREAM) / 16] = neuron_notice_encode(&notice);
+	}
+}
+
+static uint32_t newest(const struct neuron_hw_notify *stream)
+{
+	struct neuron_notify_search search = neuron_notify_search(16);
+	uint32_t at;
+
+	while (neuron_notify_search_goes_on(&search)) {
+		at = neuron_notify_search_at(&search);
+		assert_in_range(at, 1, 15);
+		neuron_notify_search_saw(&search,
+					 neuron_notify_same_lap(stream, &stream[at]) &&
+					 !neuron_notify_is_blank(&stream[at]));
+	}
+	return search.low;
+}
+
+static void newest_of_a_stream(void **state)
+{
+	struct neuron_hw_notify stream[16];
+	uint32_t count;
+
+	(void)state;
+	for (count = 1; count < 100; count++) {
+		write_stream(stream, count, (struct neuron_hw_notify){ 0 });
+		assert_int_equal(neuron_from_le32(stream[newest(stream)].tag), count - 1);
+		write_stream(stream, count, neuron_notify_blank());
+		assert_int_equal(neuron_from_le32(stream[newest(stream)].tag), count - 1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -150,6 +248,9 @@ int main(void)
 		cmocka_unit_test(bytes_of_descriptors),
 		cmocka_unit_test(bytes_of_a_job),
 		cmocka_unit_test(queue_of_a_record),
+		cmocka_unit_test(bytes_of_a_notice),
+		cmocka_unit_test(laps_of_a_stream),
+		cmocka_unit_test(newest_of_a_stream),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

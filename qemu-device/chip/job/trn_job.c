@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "base/trn_chip.h"
+#include "contract/notify.h"
 #include "mem/trn_access.h"
 #include "time/trn_time.h"
 
@@ -36,20 +37,9 @@ bool trn_job_owns_event(const struct trn_job *job, unsigned int event)
 	       job->block.event_own[event / 64] >> (event % 64) & 1;
 }
 
-/* Entry @n of the stream: its address, and its phase by the lap. */
 static uint64_t notify_addr(const struct trn_job *job, uint64_t n)
 {
-	return job->block.notify_addr +
-	       n * sizeof(struct neuron_hw_notify) %
-		       job->block.notify_size;
-}
-
-static uint32_t notify_phase(const struct trn_job *job, uint64_t n)
-{
-	uint64_t lap = n * sizeof(struct neuron_hw_notify) /
-		       job->block.notify_size;
-
-	return lap & 1 ? 0 : NEURON_NOTIFY_PHASE;
+	return job->block.notify_addr + neuron_notify_offset(n, job->block.notify_size);
 }
 
 enum neuron_cause trn_job_notify(struct trn_job *job, unsigned int actor,
@@ -60,15 +50,16 @@ enum neuron_cause trn_job_notify(struct trn_job *job, unsigned int actor,
 		.domain = job->domain,
 		.notify = true,
 	};
-	struct neuron_hw_notify entry = { .tag = tag };
+	struct neuron_notice notice = { .tag = tag, .engine = actor, .pc = pc };
+	struct neuron_hw_notify entry;
 	enum neuron_cause cause;
 	uint32_t n;
 
 	if (!job->block.notify_size)
 		return NEURON_CAUSE_NONE;
 	n = atomic_fetch_add(&job->notify_count, 1);
-	entry.source = notify_phase(job, n) | NEURON_PUT(NEURON_NOTIFY_ENGINE, actor) |
-		       NEURON_PUT(NEURON_NOTIFY_PC, pc);
+	notice.phase = neuron_notify_phase(n, job->block.notify_size);
+	entry = neuron_notice_encode(&notice);
 	cause = trn_access_write(&access, notify_addr(job, n), &entry,
 				 sizeof(entry));
 	if (!cause)
@@ -84,11 +75,10 @@ void trn_job_notify_stamp(void *arg, uint64_t cookie, uint64_t time_ns)
 		.domain = job->domain,
 		.notify = true,
 	};
-	uint64_t kept = job->block.notify_size /
-			sizeof(struct neuron_hw_notify);
 
-	if (cookie + kept < atomic_load(&job->notify_count))
-		return;		/* a later lap has overwritten it */
+	if (neuron_notify_is_lost(cookie, atomic_load(&job->notify_count),
+				  job->block.notify_size))
+		return;
 	trn_access_write(&access,
 			 notify_addr(job, cookie) +
 				 offsetof(struct neuron_hw_notify, time_ns),
