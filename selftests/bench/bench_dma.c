@@ -13,6 +13,7 @@
 
 #include "figure.h"
 #include "base/trn_bulk.h"
+#include "contract/ring.h"
 #include "trn/chip.h"
 #include "base/trn_pool.h"
 
@@ -198,19 +199,12 @@ static void fill(struct machine *m, unsigned int q, uint64_t dst, uint64_t src,
 
 	for (i = 0; i < PIECES; i++) {
 		n = m->tail[q]++;
-		id = NEURON_PUT(NEURON_UDMA_DESC_RING_ID,
-				(NEURON_UDMA_RING_ID_FIRST + n / RING) & 3);
-		m2s[n % RING] = (struct neuron_udma_desc){
-			.len_ctrl = id | NEURON_UDMA_DESC_FIRST |
-				    NEURON_UDMA_DESC_LAST,
-			.meta_ctrl = NEURON_UDMA_META_DEFAULT,
-			.addr = src + (uint64_t)i * PIECE,
-		};
-		s2m[n % RING] = (struct neuron_udma_desc){
-			.len_ctrl = id | (last && i == PIECES - 1 ?
-					  NEURON_UDMA_DESC_INT_EN : 0),
-			.addr = dst + (uint64_t)i * PIECE,
-		};
+		id = neuron_ring_id(n, RING);
+		m2s[n % RING] = neuron_copy_source(src + (uint64_t)i * PIECE, PIECE, id,
+						   NEURON_UDMA_META_DEFAULT);
+		s2m[n % RING] = neuron_copy_target(dst + (uint64_t)i * PIECE, PIECE, id,
+						   last && i == PIECES - 1 ?
+							   NEURON_UDMA_DESC_INT_EN : 0);
 	}
 }
 

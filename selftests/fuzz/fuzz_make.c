@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "contract/ring.h"
 #include "neuron/dma_op.h"
 
 #define MAX_PACKETS	8
@@ -198,13 +199,8 @@ static void put_desc(struct fuzz *fuzz, struct maker *maker, unsigned int side,
 {
 	uint32_t n = maker->count[side]++;
 	uint32_t at = maker->base[side] + n % maker->length * 16;
-	uint32_t ring_id = NEURON_UDMA_RING_ID_FIRST + n / maker->length;
-	struct neuron_udma_desc desc = {
-		.len_ctrl = (len & NEURON_UDMA_DESC_LEN) | flags |
-			    NEURON_PUT(NEURON_UDMA_DESC_RING_ID, ring_id & 3),
-		.meta_ctrl = meta,
-		.addr = addr,
-	};
+	struct neuron_udma_desc desc =
+		neuron_desc(addr, len, neuron_ring_id(n, maker->length), flags, meta);
 
 	fuzz_spoil(fuzz, &desc, sizeof(desc));
 	if (maker->in_hbm)

@@ -93,11 +93,8 @@ static void put_extents(struct fuzz *fuzz, struct maker *maker, uint32_t n)
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
-		extents[i] = (struct neuron_hw_extent){
-			.addr = host_addr(fuzz, maker, DATA_AT +
-					  fuzz_random(fuzz, 8) * 0x200),
-			.length = 0x100,
-		};
+		extents[i] = neuron_hw_extent(host_addr(fuzz, maker, DATA_AT +
+							fuzz_random(fuzz, 8) * 0x200), 0x100);
 	put_host(fuzz, maker, EXTENTS_AT, extents, n * sizeof(extents[0]));
 }
 
@@ -108,10 +105,7 @@ static void put_linked(struct fuzz *fuzz, struct maker *maker)
 	uint32_t i;
 
 	for (i = 0; i < 2; i++)
-		extents[i] = (struct neuron_hw_extent){
-			.addr = host_addr(fuzz, maker, DATA_AT + 0x800),
-			.length = 0x100,
-		};
+		extents[i] = neuron_hw_extent(host_addr(fuzz, maker, DATA_AT + 0x800), 0x100);
 	extents[2] = neuron_hw_extent_link(host_addr(fuzz, maker, DATA_AT));
 	put_host(fuzz, maker, LINKED_AT, extents, sizeof(extents));
 	for (i = 0; i < 2; i++)
@@ -144,54 +138,52 @@ static uint64_t own_sems(const struct fuzz *fuzz, const struct maker *maker)
 
 static void put_windows(struct fuzz *fuzz, struct maker *maker)
 {
-	const uint32_t rw = NEURON_WINDOW_READ | NEURON_WINDOW_WRITE;
+	const uint32_t rw = NEURON_WINDOW_RIGHTS;
 	const struct neuron_gen *gen = fuzz->gen;
 	uint64_t tpb = gen->tpb_addr[maker->core];
 	uint64_t sems = own_sems(fuzz, maker);
 	uint32_t peer = fuzz_once_in(fuzz, 8) ? 5 : !maker->c;
 	uint32_t extents = 1 + fuzz_random(fuzz, 8);
 	struct neuron_hw_window w[NR_WINDOWS] = {
-		[W_HBM] = { gen->hbm_addr[0] + HBM_AT(maker->core), HBM_BYTES,
-			    NEURON_WINDOW_HBM | rw, 0, 0, 0 },
-		[W_HOST] = { host_addr(fuzz, maker, DATA_AT), DATA_BYTES,
-			     NEURON_WINDOW_HOST | rw, 0, 0, 0 },
-		[W_SBUF] = { tpb, NEURON_TPB_SBUF_SIZE, NEURON_WINDOW_SBUF | rw,
-			     0, 0, 0 },
-		[W_PSUM] = { tpb + NEURON_TPB_PSUM, NEURON_TPB_PSUM_SIZE,
-			     NEURON_WINDOW_PSUM | rw, 0, 0, 0 },
-		[W_SEM] = { sems, NEURON_NR_SEMAPHORES * 4,
-			    NEURON_WINDOW_SEM | rw, 0, 0, 0 },
-		[W_PEER] = { neuron_fabric_addr(peer, gen->hbm_addr[0] + 0x1000),
-			     0x8000, NEURON_WINDOW_PEER | rw, 0, 0, 0 },
-		[W_PEER_SEM] = { neuron_fabric_addr(peer, sems),
-				 64, NEURON_WINDOW_SEM | rw, 0,
-				 fuzz_random(fuzz, 2), 8 },
-		[W_LIST] = { host_addr(fuzz, maker, EXTENTS_AT), extents * 0x100,
-			     NEURON_WINDOW_HOST | rw | NEURON_WINDOW_LIST,
-			     extents, 0, 0 },
-		[W_READ_ONLY] = { gen->hbm_addr[1], 0x1000,
-				  NEURON_WINDOW_HBM | NEURON_WINDOW_READ,
-				  0, 0, 0 },
-		[W_STREAM] = { host_addr(fuzz, maker, DATA_AT), DATA_BYTES,
-			       NEURON_WINDOW_STREAM, 0, 0, 0 },
-		[W_GRANT] = { gen->tpb_addr[!maker->core] + NEURON_TPB_SBUF +
-			      0x100, 0x1000, NEURON_WINDOW_GRANT | rw, 0,
-			      fuzz_random(fuzz, 2), 0 },
-		[W_PEER_GRANT] = { neuron_fabric_addr(peer, tpb + NEURON_TPB_SBUF),
-				   0x1000, NEURON_WINDOW_GRANT | rw, 0,
-				   fuzz_random(fuzz, 2), 0 },
+		[W_HBM] = neuron_hw_window_memory(NEURON_WINDOW_HBM, rw,
+						  gen->hbm_addr[0] + HBM_AT(maker->core),
+						  HBM_BYTES),
+		[W_HOST] = neuron_hw_window_memory(NEURON_WINDOW_HOST, rw,
+						   host_addr(fuzz, maker, DATA_AT), DATA_BYTES),
+		[W_SBUF] = neuron_hw_window_memory(NEURON_WINDOW_SBUF, rw, tpb,
+						   NEURON_TPB_SBUF_SIZE),
+		[W_PSUM] = neuron_hw_window_memory(NEURON_WINDOW_PSUM, rw, tpb + NEURON_TPB_PSUM,
+						   NEURON_TPB_PSUM_SIZE),
+		[W_SEM] = neuron_hw_window_sems(rw, sems, 0, NEURON_NR_SEMAPHORES, 0),
+		[W_PEER] = neuron_hw_window_memory(NEURON_WINDOW_PEER, rw,
+						   neuron_fabric_addr(peer, gen->hbm_addr[0] +
+								      0x1000), 0x8000),
+		[W_PEER_SEM] = neuron_hw_window_sems(rw, neuron_fabric_addr(peer, sems), 8, 16,
+						     fuzz_random(fuzz, 2)),
+		[W_LIST] = neuron_hw_window_list(NEURON_WINDOW_HOST, rw,
+						 host_addr(fuzz, maker, EXTENTS_AT), extents,
+						 extents * 0x100),
+		[W_READ_ONLY] = neuron_hw_window_memory(NEURON_WINDOW_HBM, NEURON_WINDOW_READ,
+							gen->hbm_addr[1], 0x1000),
+		[W_STREAM] = neuron_hw_window_memory(NEURON_WINDOW_STREAM, 0,
+						     host_addr(fuzz, maker, DATA_AT), DATA_BYTES),
+		[W_GRANT] = neuron_hw_window_grant(rw, gen->tpb_addr[!maker->core] +
+						   NEURON_TPB_SBUF + 0x100, 0x1000,
+						   fuzz_random(fuzz, 2)),
+		[W_PEER_GRANT] = neuron_hw_window_grant(rw,
+							neuron_fabric_addr(peer, tpb +
+									   NEURON_TPB_SBUF),
+							0x1000, fuzz_random(fuzz, 2)),
 	};
 
 	put_extents(fuzz, maker, extents);
 	if (fuzz_once_in(fuzz, 4)) {
 		put_linked(fuzz, maker);
-		w[W_LIST].base = host_addr(fuzz, maker, LINKED_AT);
-		w[W_LIST].nr_extents = 4;
-		w[W_LIST].length = 4 * 0x100;
+		w[W_LIST] = neuron_hw_window_list(NEURON_WINDOW_HOST, rw,
+						  host_addr(fuzz, maker, LINKED_AT), 4, 4 * 0x100);
 	}
 	put_host(fuzz, maker, WINDOWS_AT, w, sizeof(w));
-	maker->block.window_table = host_addr(fuzz, maker, WINDOWS_AT);
-	maker->block.nr_windows = NR_WINDOWS;
+	neuron_hw_job_windows(&maker->block, host_addr(fuzz, maker, WINDOWS_AT), NR_WINDOWS);
 	if (fuzz_once_in(fuzz, 4))
 		put_pieces(fuzz, maker);
 }
@@ -219,22 +211,19 @@ static void put_ring(struct fuzz *fuzz, struct maker *maker, uint32_t q,
 		     unsigned int side)
 {
 	struct neuron_udma_desc desc[RING];
-	uint32_t i;
+	uint32_t bytes[RING], i;
+	uint64_t addr[RING];
+	bool same;
 
-	for (i = 0; i < RING; i++)
-		desc[i] = (struct neuron_udma_desc){
-			.len_ctrl = (1 + fuzz_random(fuzz, 256)) |
-				    NEURON_PUT(NEURON_UDMA_DESC_RING_ID, 1u),
-			.addr = window_addr(fuzz),
-		};
-	for (i = 0; !side && i < RING; i++) {
-		desc[i].len_ctrl |= NEURON_UDMA_DESC_FIRST |
-				    NEURON_UDMA_DESC_LAST;
-		desc[i].meta_ctrl = NEURON_UDMA_META_DEFAULT;
+	for (i = 0; i < RING; i++) {
+		bytes[i] = 1 + fuzz_random(fuzz, 256);
+		addr[i] = window_addr(fuzz);
 	}
-	if (!fuzz_once_in(fuzz, 3))	/* packets of the same shape */
-		for (i = 0; i < RING; i++)
-			desc[i].len_ctrl = (desc[i].len_ctrl & ~0xffffu) | 64;
+	same = !fuzz_once_in(fuzz, 3);		/* packets of the same shape */
+	for (i = 0; i < RING; i++)
+		desc[i] = neuron_desc(addr[i], same ? 64 : bytes[i], NEURON_UDMA_RING_ID_FIRST,
+				      side ? 0 : NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST,
+				      side ? 0 : NEURON_UDMA_META_DEFAULT);
 	put_hbm(fuzz, maker, RING_AT(q, side), desc, sizeof(desc));
 }
 
@@ -253,15 +242,11 @@ static void put_queues(struct fuzz *fuzz, struct maker *maker)
 
 	maker->nr_queues = fuzz_random(fuzz, MAX_QUEUES + 1);
 	for (q = 0; q < maker->nr_queues; q++) {
-		queues[q] = (struct neuron_hw_job_queue){
-			.m2s_ring = neuron_window_addr(W_HBM, RING_AT(q, 0)),
-			.s2m_ring = neuron_window_addr(W_HBM, RING_AT(q, 1)),
-			.m2s_length = RING,
-			.s2m_length = RING,
-			.dma_engine = (uint16_t)(first + fuzz_random(fuzz, 16)),
-			.queue = (uint16_t)(q * 4 + fuzz_random(fuzz, 4)),
-			.flags = fuzz_random(fuzz, 2) | priority(fuzz),
-		};
+		neuron_hw_job_queue_place(&queues[q], first, (uint16_t)fuzz_random(fuzz, 16),
+					  (uint16_t)(q * 4 + fuzz_random(fuzz, 4)));
+		neuron_hw_job_queue_rings(&queues[q], neuron_window_addr(W_HBM, RING_AT(q, 0)),
+					  RING, neuron_window_addr(W_HBM, RING_AT(q, 1)), RING,
+					  fuzz_random(fuzz, 2) | priority(fuzz));
 		put_ring(fuzz, maker, q, 0);
 		put_ring(fuzz, maker, q, 1);
 	}

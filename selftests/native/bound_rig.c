@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "bound_rig.h"
+#include "contract/job.h"
+#include "contract/ring.h"
+#include "contract/window.h"
 
 #include <string.h>
 
 void bound_init(struct bound *b, struct rig *rig, uint64_t rings)
 {
 	const struct neuron_hw_window table[] = {
-		{ .base = BOUND_WINDOW, .length = BOUND_BYTES,
-		  .flags = NEURON_WINDOW_HBM | NEURON_WINDOW_READ |
-			   NEURON_WINDOW_WRITE },
-		{ .base = 0x1000, .length = 256,
-		  .flags = NEURON_WINDOW_HBM | NEURON_WINDOW_READ },
-		{ .base = rig_host_addr(rig, 0, rings),
-		  .length = 2 * BOUND_RING_BYTES,
-		  .flags = NEURON_WINDOW_HOST | NEURON_WINDOW_READ },
+		neuron_hw_window_memory(NEURON_WINDOW_HBM, NEURON_WINDOW_RIGHTS, BOUND_WINDOW,
+					BOUND_BYTES),
+		neuron_hw_window_memory(NEURON_WINDOW_HBM, NEURON_WINDOW_READ, 0x1000, 256),
+		neuron_hw_window_memory(NEURON_WINDOW_HOST, NEURON_WINDOW_READ,
+					rig_host_addr(rig, 0, rings), 2 * BOUND_RING_BYTES),
 	};
 	struct trn_core *core = &rig->chip[0]->core[0];
 	uint64_t at = rig_host(rig, 0, sizeof(table));
@@ -32,14 +32,9 @@ void bound_init(struct bound *b, struct rig *rig, uint64_t rings)
 	b->tasks[0] = &b->queue->task;
 	b->job.tasks = b->tasks;
 	b->job.nr_tasks = 1;
-	b->entry = (struct neuron_hw_job_queue){
-		.m2s_ring = neuron_window_addr(2, 0),
-		.s2m_ring = neuron_window_addr(2, BOUND_RING_BYTES),
-		.m2s_length = BOUND_LENGTH,
-		.s2m_length = BOUND_LENGTH,
-		.dma_engine = BOUND_ENGINE,
-		.queue = BOUND_QUEUE,
-	};
+	assert_null(neuron_hw_job_queue_place(&b->entry, 0, BOUND_ENGINE, BOUND_QUEUE));
+	neuron_hw_job_queue_rings(&b->entry, neuron_window_addr(2, 0), BOUND_LENGTH,
+				  neuron_window_addr(2, BOUND_RING_BYTES), BOUND_LENGTH, 0);
 	assert_true(trn_queue_bind(b->queue, &b->job, &b->entry, TRN_ACTOR_QUEUE));
 }
 
@@ -67,19 +62,8 @@ void bound_finish(struct bound *b)
 void bound_desc(struct bound *b, unsigned int i, uint64_t dst, uint64_t src,
 		uint32_t len)
 {
-	uint32_t id = (1 + i / BOUND_LENGTH) & 3;
+	uint32_t id = neuron_ring_id(i, BOUND_LENGTH);
 
-	b->rings[i % BOUND_LENGTH] = (struct neuron_udma_desc){
-		.len_ctrl = len | NEURON_UDMA_DESC_FIRST |
-			    NEURON_UDMA_DESC_LAST |
-			    NEURON_PUT(NEURON_UDMA_DESC_RING_ID, id),
-		.meta_ctrl = NEURON_UDMA_META_DEFAULT,
-		.addr = src,
-	};
-	b->rings[BOUND_RING_BYTES / 16 + i % BOUND_LENGTH] =
-		(struct neuron_udma_desc){
-			.len_ctrl = len |
-				    NEURON_PUT(NEURON_UDMA_DESC_RING_ID, id),
-			.addr = dst,
-		};
+	b->rings[i % BOUND_LENGTH] = neuron_copy_source(src, len, id, NEURON_UDMA_META_DEFAULT);
+	b->rings[BOUND_RING_BYTES / 16 + i % BOUND_LENGTH] = neuron_copy_target(dst, len, id, 0);
 }

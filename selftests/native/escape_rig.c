@@ -118,6 +118,7 @@ static void make_evils(struct escape *e)
 	evil(e, neuron_window_addr(W_WO, 0), NEURON_CAUSE_RIGHTS, NEURON_CAUSE_NONE);
 }
 
+/* By hand: @flags may be such that the chip refuses the window. */
 void escape_window(struct escape *e, unsigned int w, uint32_t flags, uint64_t base,
 		   uint64_t length)
 {

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "contract/job.h"
+#include "contract/ring.h"
+#include "contract/window.h"
 
 #define HBM_AT(core)	((core) * JOB_HBM_BYTES)
 
@@ -41,24 +43,20 @@ static uint32_t sem_bar0(const struct trn_core *core)
 
 static void init_windows(struct job_rig *job)
 {
-	const uint32_t rw = NEURON_WINDOW_READ | NEURON_WINDOW_WRITE;
+	const uint32_t rw = NEURON_WINDOW_RIGHTS;
 	const struct neuron_gen *gen = job->core->chip->gen;
 	uint64_t tpb = gen->tpb_addr[job->core->tpb->index];
 	struct neuron_hw_window *w = job->windows;
 
-	w[JOB_W_HBM].base = HBM_AT(job->core->index);
-	w[JOB_W_HBM].length = JOB_HBM_BYTES;
-	w[JOB_W_HBM].flags = NEURON_WINDOW_HBM | rw;
 	job->host_at = rig_host(job->rig, job->chip, JOB_HOST_BYTES);
-	w[JOB_W_HOST].base = rig_host_addr(job->rig, job->chip, job->host_at);
-	w[JOB_W_HOST].length = JOB_HOST_BYTES;
-	w[JOB_W_HOST].flags = NEURON_WINDOW_HOST | rw;
-	w[JOB_W_SBUF].base = tpb + NEURON_TPB_SBUF;
-	w[JOB_W_SBUF].length = NEURON_TPB_SBUF_SIZE;
-	w[JOB_W_SBUF].flags = NEURON_WINDOW_SBUF | rw;
-	w[JOB_W_SEM].base = sem_addr(job->core);
-	w[JOB_W_SEM].length = NEURON_NR_SEMAPHORES * 4;
-	w[JOB_W_SEM].flags = NEURON_WINDOW_SEM | rw;
+	w[JOB_W_HBM] = neuron_hw_window_memory(NEURON_WINDOW_HBM, rw, HBM_AT(job->core->index),
+					       JOB_HBM_BYTES);
+	w[JOB_W_HOST] = neuron_hw_window_memory(NEURON_WINDOW_HOST, rw,
+						rig_host_addr(job->rig, job->chip, job->host_at),
+						JOB_HOST_BYTES);
+	w[JOB_W_SBUF] = neuron_hw_window_memory(NEURON_WINDOW_SBUF, rw, tpb + NEURON_TPB_SBUF,
+						NEURON_TPB_SBUF_SIZE);
+	w[JOB_W_SEM] = neuron_hw_window_sems(rw, sem_addr(job->core), 0, NEURON_NR_SEMAPHORES, 0);
 }
 
 static void init_queues(struct job_rig *job)
@@ -66,17 +64,15 @@ static void init_queues(struct job_rig *job)
 	unsigned int first = neuron_core_dma(job->core->tpb->index), q;
 	unsigned int queue = trn_core_is_cc(job->core) ? job->core->index - 4 : 0;
 
-	for (q = 0; q < JOB_QUEUES; q++)
-		job->queues[q] = (struct neuron_hw_job_queue){
-			.m2s_ring = neuron_window_addr(JOB_W_HBM,
-						       JOB_AT_RING(q, 0)),
-			.s2m_ring = neuron_window_addr(JOB_W_HBM,
-						       JOB_AT_RING(q, 1)),
-			.m2s_length = JOB_RING,
-			.s2m_length = JOB_RING,
-			.dma_engine = (uint16_t)(first + q * 5),
-			.queue = (uint16_t)(queue + q),
-		};
+	for (q = 0; q < JOB_QUEUES; q++) {
+		assert_null(neuron_hw_job_queue_place(&job->queues[q], first, (uint16_t)(q * 5),
+						      (uint16_t)(queue + q)));
+		neuron_hw_job_queue_rings(&job->queues[q],
+					  neuron_window_addr(JOB_W_HBM, JOB_AT_RING(q, 0)),
+					  JOB_RING,
+					  neuron_window_addr(JOB_W_HBM, JOB_AT_RING(q, 1)),
+					  JOB_RING, 0);
+	}
 }
 
 static unsigned int vector(const struct job_rig *job)
@@ -105,17 +101,11 @@ void job_init(struct job_rig *job, struct rig *rig, unsigned int chip,
 				      &completion);
 	init_windows(job);
 	init_queues(job);
-	*job->block = (struct neuron_hw_job){
-		.magic = NEURON_JOB_MAGIC,
-		.version = NEURON_JOB_VERSION,
-		.job_id = 0x1234567800000000ull + core,
-		.window_table = windows,
-		.queue_table = queues,
-		.completion = completion,
-		.nr_windows = JOB_NR_WINDOWS,
-		.nr_queues = JOB_QUEUES,
-	};
-	memset(job->block->sem_own, 0xff, sizeof(job->block->sem_own));
+	neuron_hw_job_begin(job->block, 0x1234567800000000ull + core, completion);
+	neuron_hw_job_windows(job->block, windows, JOB_NR_WINDOWS);
+	neuron_hw_job_queues(job->block, queues, JOB_QUEUES);
+	/* The tests that use events say which. */
+	memset(job->block->event_own, 0, sizeof(job->block->event_own));
 	job_reg_write(job, NEURON_CORE_MASK, 0);
 }
 
@@ -129,9 +119,9 @@ struct neuron_inst *job_inst(struct job_rig *job, enum neuron_engine engine,
 	assert_true(job->length[engine] <= JOB_PROGRAM);
 	memset(inst, 0, sizeof(*inst));
 	inst->opcode = opcode;
-	job->block->start[engine].addr =
-		neuron_window_addr(JOB_W_HBM, JOB_AT_PROGRAM(engine));
-	job->block->start[engine].count = job->length[engine];
+	neuron_hw_job_start(job->block, engine,
+			    neuron_window_addr(JOB_W_HBM, JOB_AT_PROGRAM(engine)),
+			    job->length[engine]);
 	return inst;
 }
 
@@ -190,25 +180,15 @@ void job_copy(struct job_rig *job, unsigned int queue, uint64_t dst,
 	      uint64_t src, uint32_t len)
 {
 	uint32_t n = job->pushed[queue][0]++;
-	uint32_t id = (NEURON_UDMA_RING_ID_FIRST + n / JOB_RING) & 3;
-	uint32_t ctrl = (len & NEURON_UDMA_DESC_LEN) |
-			NEURON_PUT(NEURON_UDMA_DESC_RING_ID, id);
+	uint32_t id = neuron_ring_id(n, JOB_RING);
 	struct neuron_udma_desc *m2s = (void *)(job->hbm +
 						JOB_AT_RING(queue, 0));
 	struct neuron_udma_desc *s2m = (void *)(job->hbm +
 						JOB_AT_RING(queue, 1));
 
 	job->pushed[queue][1]++;
-	m2s[n % JOB_RING] = (struct neuron_udma_desc){
-		.len_ctrl = ctrl | NEURON_UDMA_DESC_FIRST |
-			    NEURON_UDMA_DESC_LAST,
-		.meta_ctrl = NEURON_UDMA_META_DEFAULT,
-		.addr = src,
-	};
-	s2m[n % JOB_RING] = (struct neuron_udma_desc){
-		.len_ctrl = ctrl,
-		.addr = dst,
-	};
+	m2s[n % JOB_RING] = neuron_copy_source(src, len, id, NEURON_UDMA_META_DEFAULT);
+	s2m[n % JOB_RING] = neuron_copy_target(dst, len, id, 0);
 }
 
 void job_reg_write(struct job_rig *job, uint32_t reg, uint32_t value)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "contract/job.h"
+#include "contract/window.h"
 
 #define HBM_FIRST	NEURON_MIB(1)	/* so that offset 0 is never right by chance */
 #define HBM_ALIGN	NEURON_KIB(64)
@@ -180,23 +181,19 @@ static struct neuron_hw_window hbm_window(struct neff_rig *loaded, uint64_t at, 
 	/* An empty window says nothing else. */
 	if (!length)
 		return (struct neuron_hw_window){ 0 };
-	return (struct neuron_hw_window){
-		.base = loaded->rig->chip[0]->gen->hbm_addr[loaded->core] + at,
-		.length = length,
-		.flags = NEURON_WINDOW_HBM | rights,
-	};
+	return neuron_hw_window_memory(NEURON_WINDOW_HBM, rights,
+				       loaded->rig->chip[0]->gen->hbm_addr[loaded->core] + at,
+				       length);
 }
 
 static struct neuron_hw_window var_window(struct neff_rig *loaded, size_t i)
 {
 	const struct neff_var *var = &loaded->graph->vars[i];
+	const uint64_t tpb = loaded->rig->chip[0]->gen->tpb_addr[loaded->core];
 
 	if (var->type == NEFF_VAR_STATE)
-		return (struct neuron_hw_window){
-			.base = loaded->rig->chip[0]->gen->tpb_addr[loaded->core] + NEURON_TPB_SBUF,
-			.length = NEURON_TPB_SBUF_SIZE,
-			.flags = NEURON_WINDOW_SBUF | NEURON_WINDOW_READ | NEURON_WINDOW_WRITE,
-		};
+		return neuron_hw_window_memory(NEURON_WINDOW_SBUF, NEURON_WINDOW_RIGHTS,
+					       tpb + NEURON_TPB_SBUF, NEURON_TPB_SBUF_SIZE);
 	return hbm_window(loaded, loaded->at[i], var->size, NEURON_WINDOW_READ |
 			  (var->type == NEFF_VAR_INPUT ? 0 : NEURON_WINDOW_WRITE));
 }
@@ -220,11 +217,9 @@ static uint32_t write_windows(struct neff_rig *loaded, struct neuron_hw_window *
 	table[first + EXTRA_CONSTANTS] = hbm_window(loaded, loaded->constants,
 						    loaded->program.constants.bytes,
 						    NEURON_WINDOW_READ);
-	table[first + EXTRA_SEMS] = (struct neuron_hw_window){
-		.base = tpb + NEURON_TPB_SEM,
-		.length = 4 * NEURON_NR_SEMAPHORES,
-		.flags = NEURON_WINDOW_SEM | NEURON_WINDOW_READ | NEURON_WINDOW_WRITE,
-	};
+	table[first + EXTRA_SEMS] = neuron_hw_window_sems(NEURON_WINDOW_RIGHTS,
+							  tpb + NEURON_TPB_SEM, 0,
+							  NEURON_NR_SEMAPHORES, 0);
 	return first + NR_EXTRA;
 }
 
@@ -238,15 +233,11 @@ static void write_queues(struct neff_rig *loaded, struct neuron_hw_job_queue *qu
 		uint32_t length = loaded->program.rings[i].length;
 
 		size = length * sizeof(struct neuron_udma_desc);
-		queues[i] = (struct neuron_hw_job_queue){
-			.m2s_ring = neuron_window_addr(window, at),
-			.s2m_ring = neuron_window_addr(window, at + size),
-			.m2s_length = length,
-			.s2m_length = length,
-			.dma_engine = (uint16_t)(neuron_core_dma(loaded->core) +
-						 i % NEURON_JOB_DMA_ENGINES),
-			.queue = (uint16_t)(i / NEURON_JOB_DMA_ENGINES),
-		};
+		neuron_hw_job_queue_place(&queues[i], neuron_core_dma(loaded->core),
+					  (uint16_t)(i % NEURON_JOB_DMA_ENGINES),
+					  (uint16_t)(i / NEURON_JOB_DMA_ENGINES));
+		neuron_hw_job_queue_rings(&queues[i], neuron_window_addr(window, at), length,
+					  neuron_window_addr(window, at + size), length, 0);
 		at += 2 * size;
 	}
 }
@@ -255,26 +246,18 @@ static void write_job(struct neff_rig *loaded, struct neuron_hw_job *job)
 {
 	const struct neff_graph *graph = loaded->graph;
 	uint64_t at = 0;
-	unsigned int e;
+	unsigned int e, i;
 
-	*job = (struct neuron_hw_job){
-		.magic = NEURON_JOB_MAGIC,
-		.version = NEURON_JOB_VERSION,
-		.job_id = 1,
-		.window_table = host_addr(loaded, HOST_WINDOWS),
-		.completion = host_addr(loaded, HOST_COMPLETION),
-		.nr_windows = write_windows(loaded, host(loaded, HOST_WINDOWS)),
-		.nr_queues = loaded->program.nr_rings,
-	};
-	if (job->nr_queues)
-		job->queue_table = host_addr(loaded, HOST_QUEUES);
-	memset(job->sem_own, 0xff, sizeof(job->sem_own));
-	memcpy(job->sem_clear, graph->sem_clear, sizeof(job->sem_clear));
+	neuron_hw_job_begin(job, 1, host_addr(loaded, HOST_COMPLETION));
+	neuron_hw_job_windows(job, host_addr(loaded, HOST_WINDOWS),
+			      write_windows(loaded, host(loaded, HOST_WINDOWS)));
+	neuron_hw_job_queues(job, host_addr(loaded, HOST_QUEUES), loaded->program.nr_rings);
+	for (i = 0; i < NEURON_NR_SEMAPHORES / 64; i++)
+		neuron_hw_job_sem_clear(job, i, graph->sem_clear[i]);
 	for (e = 0; e < NEURON_NR_ENGINES; e++) {
-		if (!graph->image_count[e])
-			continue;
-		job->start[e].count = graph->image_count[e];
-		job->start[e].addr = neuron_window_addr(extra_window(loaded, EXTRA_CODE), at);
+		neuron_hw_job_start(job, e, neuron_window_addr(extra_window(loaded, EXTRA_CODE),
+							       at),
+				    graph->image_count[e]);
 		at += (uint64_t)graph->image_count[e] * NEURON_INST_SIZE;
 	}
 }

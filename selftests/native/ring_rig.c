@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "ring_rig.h"
+#include "contract/ring.h"
 
 void ring_alloc(struct ring_pair *ring, struct rig *rig, unsigned int chip,
 		unsigned int engine, unsigned int queue, uint32_t length)
@@ -81,26 +82,14 @@ void ring_program(struct ring_pair *ring)
 	ring->s2m_tail = 0;
 }
 
-static uint32_t len_ctrl(const struct ring_pair *ring, uint32_t tail,
-			 uint32_t len, uint32_t flags)
-{
-	uint32_t id = (NEURON_UDMA_RING_ID_FIRST + tail / ring->length) & 3;
-
-	return (len & NEURON_UDMA_DESC_LEN) |
-	       NEURON_PUT(NEURON_UDMA_DESC_RING_ID, id) | flags;
-}
-
 struct neuron_udma_desc *ring_m2s(struct ring_pair *ring, uint64_t addr,
 				  uint32_t len, uint32_t flags)
 {
 	struct neuron_udma_desc *desc =
 		&ring->m2s[ring->m2s_tail % ring->length];
 
-	*desc = (struct neuron_udma_desc){
-		.len_ctrl = len_ctrl(ring, ring->m2s_tail, len, flags),
-		.meta_ctrl = NEURON_UDMA_META_DEFAULT,
-		.addr = addr,
-	};
+	*desc = neuron_desc(addr, len, neuron_ring_id(ring->m2s_tail, ring->length), flags,
+			    NEURON_UDMA_META_DEFAULT);
 	ring->m2s_tail++;
 	return desc;
 }
@@ -111,10 +100,7 @@ struct neuron_udma_desc *ring_s2m(struct ring_pair *ring, uint64_t addr,
 	struct neuron_udma_desc *desc =
 		&ring->s2m[ring->s2m_tail % ring->length];
 
-	*desc = (struct neuron_udma_desc){
-		.len_ctrl = len_ctrl(ring, ring->s2m_tail, len, 0),
-		.addr = addr,
-	};
+	*desc = neuron_copy_target(addr, len, neuron_ring_id(ring->s2m_tail, ring->length), 0);
 	ring->s2m_tail++;
 	return desc;
 }

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "contract/job.h"
+#include "contract/ring.h"
+#include "contract/window.h"
 #include "hook/trn_check.h"
 
 /* Of each core: host memory, and HBM of stack 0. */
@@ -148,37 +150,22 @@ void seq_job_init(struct seq_job *job, struct seq_rig *rig, unsigned int chip,
 	const struct neuron_gen *gen = rig->chip[chip]->gen;
 	uint64_t hbm_addr = gen->hbm_addr[0] + core * HBM_STRIDE;
 	uint64_t tpb = gen->tpb_addr[core];
+	const uint32_t rw = NEURON_WINDOW_RIGHTS;
 	const struct neuron_hw_window windows[SEQ_FREE] = {
-		[SEQ_CODE] = {
-			.base = hbm_addr,
-			.length = HBM_DATA,
-			.flags = NEURON_WINDOW_HBM | NEURON_WINDOW_READ,
-		},
-		[SEQ_DATA] = {
-			.base = hbm_addr + HBM_DATA,
-			.length = SEQ_DATA_BYTES,
-			.flags = NEURON_WINDOW_HBM | NEURON_WINDOW_READ |
-				 NEURON_WINDOW_WRITE,
-		},
-		[SEQ_SBUF] = {
-			.base = tpb + NEURON_TPB_SBUF,
-			.length = NEURON_TPB_SBUF_SIZE,
-			.flags = NEURON_WINDOW_SBUF | NEURON_WINDOW_READ |
-				 NEURON_WINDOW_WRITE,
-		},
-		[SEQ_PSUM] = {
-			.base = tpb + NEURON_TPB_PSUM,
-			.length = NEURON_TPB_PSUM_SIZE,
-			.flags = NEURON_WINDOW_PSUM | NEURON_WINDOW_READ |
-				 NEURON_WINDOW_WRITE,
-		},
-		[SEQ_SEM] = {
-			.base = tpb + NEURON_TPB_SEM,
-			.length = 4 * NEURON_NR_SEMAPHORES,
-			.flags = NEURON_WINDOW_SEM | NEURON_WINDOW_READ |
-				 NEURON_WINDOW_WRITE,
-		},
+		[SEQ_CODE] = neuron_hw_window_memory(NEURON_WINDOW_HBM, NEURON_WINDOW_READ,
+						     hbm_addr, HBM_DATA),
+		[SEQ_DATA] = neuron_hw_window_memory(NEURON_WINDOW_HBM, rw, hbm_addr + HBM_DATA,
+						     SEQ_DATA_BYTES),
+		[SEQ_SBUF] = neuron_hw_window_memory(NEURON_WINDOW_SBUF, rw,
+						     tpb + NEURON_TPB_SBUF,
+						     NEURON_TPB_SBUF_SIZE),
+		[SEQ_PSUM] = neuron_hw_window_memory(NEURON_WINDOW_PSUM, rw,
+						     tpb + NEURON_TPB_PSUM,
+						     NEURON_TPB_PSUM_SIZE),
+		[SEQ_SEM] = neuron_hw_window_sems(rw, tpb + NEURON_TPB_SEM, 0,
+						  NEURON_NR_SEMAPHORES, 0),
 	};
+	unsigned int i;
 
 	memset(job, 0, sizeof(*job));
 	job->rig = rig;
@@ -186,9 +173,12 @@ void seq_job_init(struct seq_job *job, struct seq_rig *rig, unsigned int chip,
 	job->core = core;
 	memcpy(job->window, windows, sizeof(windows));
 	job->nr_windows = SEQ_FREE;
-	memset(job->block.sem_own, 0xff, sizeof(job->block.sem_own));
-	memset(job->block.sem_clear, 0xff, sizeof(job->block.sem_clear));
-	job->block.sem_clear[3] = 0xff;		/* 192 to 199 */
+	neuron_hw_job_begin(&job->block, 0x1234, 0);
+	/* The tests that use events say which. */
+	memset(job->block.event_own, 0, sizeof(job->block.event_own));
+	for (i = 0; i < 3; i++)
+		neuron_hw_job_sem_clear(&job->block, i, ~0ull);
+	neuron_hw_job_sem_clear(&job->block, 3, 0xff);		/* 192 to 199 */
 }
 
 struct neuron_inst *seq_add(struct seq_job *job, enum neuron_engine engine,
@@ -213,19 +203,12 @@ void seq_copy(struct seq_job *job, unsigned int q, uint64_t dst, uint64_t src,
 {
 	struct neuron_udma_desc *m2s = ring_of(job, q, false) + job->m2s[q]++;
 	struct neuron_udma_desc *s2m = ring_of(job, q, true) + job->s2m[q]++;
-	uint32_t ctrl = (len & 0xffff) |
-			NEURON_PUT(NEURON_UDMA_DESC_RING_ID,
-				   (uint32_t)NEURON_UDMA_RING_ID_FIRST);
 
 	assert_true(q < SEQ_QUEUES && job->m2s[q] <= SEQ_RING && len <= 65536);
 	if (job->nr_queues <= q)
 		job->nr_queues = q + 1;
-	*m2s = (struct neuron_udma_desc){
-		.len_ctrl = ctrl | NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST,
-		.meta_ctrl = NEURON_UDMA_META_DEFAULT,
-		.addr = src,
-	};
-	*s2m = (struct neuron_udma_desc){ .len_ctrl = ctrl, .addr = dst };
+	*m2s = neuron_copy_source(src, len, NEURON_UDMA_RING_ID_FIRST, NEURON_UDMA_META_DEFAULT);
+	*s2m = neuron_copy_target(dst, len, NEURON_UDMA_RING_ID_FIRST, 0);
 }
 
 struct neuron_udma_desc *seq_last_desc(struct seq_job *job, unsigned int q)
@@ -243,12 +226,7 @@ uint64_t seq_sem_window(struct seq_job *job, unsigned int chip,
 
 	if (chip != job->chip)
 		addr = neuron_fabric_addr(chip, addr);
-	*window = (struct neuron_hw_window){
-		.base = addr,
-		.length = 4,
-		.flags = NEURON_WINDOW_SEM | NEURON_WINDOW_WRITE,
-		.sem_first = sem,
-	};
+	*window = neuron_hw_window_sems(NEURON_WINDOW_WRITE, addr, sem, 1, 0);
 	return neuron_window_addr(job->nr_windows++, 0);
 }
 
@@ -264,19 +242,17 @@ static void fill_queues(struct seq_job *job, uint8_t *host)
 	unsigned int per = job->per_engine ? job->per_engine : 1;
 	unsigned int q;
 
-	for (q = 0; q < job->nr_queues; q++)
-		queue[q] = (struct neuron_hw_job_queue){
-			.m2s_ring = neuron_window_addr(SEQ_CODE, HBM_RINGS +
-						       2 * q * HBM_RING),
-			.s2m_ring = neuron_window_addr(SEQ_CODE, HBM_RINGS +
-						       (2 * q + 1) * HBM_RING),
-			.m2s_length = SEQ_RING,
-			.s2m_length = SEQ_RING,
-			.dma_engine = (uint16_t)(neuron_core_dma(job->core) +
-						 q / per),
-			.queue = (uint8_t)(q % per),
-			.flags = job->queue_flags[q],
-		};
+	for (q = 0; q < job->nr_queues; q++) {
+		assert_null(neuron_hw_job_queue_place(&queue[q], neuron_core_dma(job->core),
+						      (uint16_t)(q / per), (uint16_t)(q % per)));
+		neuron_hw_job_queue_rings(&queue[q],
+					  neuron_window_addr(SEQ_CODE, HBM_RINGS +
+							     2 * q * HBM_RING),
+					  SEQ_RING,
+					  neuron_window_addr(SEQ_CODE, HBM_RINGS +
+							     (2 * q + 1) * HBM_RING),
+					  SEQ_RING, job->queue_flags[q]);
+	}
 }
 
 void seq_submit(struct seq_job *job)
@@ -294,30 +270,23 @@ void seq_submit(struct seq_job *job)
 	for (e = 0; e < NEURON_NR_ENGINES; e++) {
 		memcpy(seq_image(job, e), job->prog[e],
 		       job->nr[e] * NEURON_INST_SIZE);
-		block->start[e].count = job->nr[e];
-		at = HBM_CODE + e * HBM_ENGINE;
-		if (job->nr[e])
-			block->start[e].addr = neuron_window_addr(SEQ_CODE, at);
+		neuron_hw_job_start(block, e,
+				    neuron_window_addr(SEQ_CODE, HBM_CODE + e * HBM_ENGINE),
+				    job->nr[e]);
 	}
-	block->magic = NEURON_JOB_MAGIC;
-	block->version = NEURON_JOB_VERSION;
-	block->job_id = 0x1234;
-	block->nr_windows = job->nr_windows;
-	block->nr_queues = job->nr_queues;
-	block->window_table = fake_host_addr(port, base + HOST_WINDOWS);
-	block->queue_table = job->nr_queues ?
-			     fake_host_addr(port, base + HOST_QUEUES) : 0;
-	block->completion = fake_host_addr(port, base + HOST_COMPLETION);
+	neuron_hw_job_windows(block, fake_host_addr(port, base + HOST_WINDOWS), job->nr_windows);
+	neuron_hw_job_queues(block, fake_host_addr(port, base + HOST_QUEUES), job->nr_queues);
+	neuron_hw_job_completion(block, fake_host_addr(port, base + HOST_COMPLETION));
 	memcpy(host + HOST_WINDOWS, job->window, sizeof(job->window));
 	fill_queues(job, host);
 	if (block->flags & NEURON_JOB_TRACE) {
-		block->queue_table = fake_host_addr(port, base + HOST_QUEUES);
-		memcpy(host + HOST_QUEUES + job->nr_queues * sizeof(struct neuron_hw_job_queue),
+		neuron_hw_job_trace(block, fake_host_addr(port, base + HOST_QUEUES));
+		memcpy(host + neuron_hw_job_trace_window(block) - fake_host_addr(port, base),
 		       &job->trace, sizeof(job->trace));
 	}
 	memset(host + HOST_COMPLETION, 0, sizeof(struct neuron_hw_completion));
 	if (block->flags & NEURON_JOB_GROUP) {
-		block->queue_table = fake_host_addr(port, base + HOST_QUEUES);
+		neuron_hw_job_group(block, fake_host_addr(port, base + HOST_QUEUES));
 		job->group.settle = fake_host_addr(port, base + HOST_SETTLE);
 		memset(host + HOST_SETTLE, 0, sizeof(struct neuron_hw_settle));
 		trn_chip_mmio_write(chip, doorbell + NEURON_CORE_CAUSE, 0xffffffff, 4);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "contract/ring.h"
+#include "contract/window.h"
 #include "neuron/dma_op.h"
 #include "neuron/notify.h"
 #include "state_rig.h"
@@ -86,11 +88,10 @@ static uint64_t host_window(struct seq_job *job)
 {
 	struct fake_port *port = &job->rig->port[job->chip];
 
-	job->window[job->nr_windows] = (struct neuron_hw_window){
-		.base = fake_host_addr(port, HOST_DATA),
-		.length = HOST_DATA_BYTES,
-		.flags = NEURON_WINDOW_HOST | NEURON_WINDOW_READ,
-	};
+	job->window[job->nr_windows] = neuron_hw_window_memory(NEURON_WINDOW_HOST,
+							       NEURON_WINDOW_READ,
+							       fake_host_addr(port, HOST_DATA),
+							       HOST_DATA_BYTES);
 	return neuron_window_addr(job->nr_windows++, 0);
 }
 
@@ -261,24 +262,15 @@ void work_copies(struct seq_rig *rig, unsigned int c)
 	uint8_t *host = rig->port[c].host;
 	struct neuron_udma_desc *m2s = (void *)(host + HOST_M2S);
 	struct neuron_udma_desc *s2m = (void *)(host + HOST_S2M);
-	uint32_t ctrl = COPY_BYTES |
-			NEURON_PUT(NEURON_UDMA_DESC_RING_ID,
-				   (uint32_t)NEURON_UDMA_RING_ID_FIRST);
 	unsigned int i;
 
 	copy_program(rig, c);
 	for (i = 0; i < COPY_RING - 1; i++) {
-		m2s[i] = (struct neuron_udma_desc){
-			.len_ctrl = ctrl | NEURON_UDMA_DESC_FIRST |
-				    NEURON_UDMA_DESC_LAST,
-			.meta_ctrl = NEURON_UDMA_META_DEFAULT,
-			.addr = seq_data_addr(rig, c, 6) + i * 0x800,
-		};
-		s2m[i] = (struct neuron_udma_desc){
-			.len_ctrl = ctrl,
-			.addr = fake_host_addr(&rig->port[c],
-					       HOST_COPIES + i * 0x200),
-		};
+		m2s[i] = neuron_copy_source(seq_data_addr(rig, c, 6) + i * 0x800, COPY_BYTES,
+					    NEURON_UDMA_RING_ID_FIRST, NEURON_UDMA_META_DEFAULT);
+		s2m[i] = neuron_copy_target(fake_host_addr(&rig->port[c],
+							   HOST_COPIES + i * 0x200),
+					    COPY_BYTES, NEURON_UDMA_RING_ID_FIRST, 0);
 	}
 	copy_write(rig->chip[c], true, NEURON_UDMA_Q_TAIL_INC, i);
 	copy_write(rig->chip[c], false, NEURON_UDMA_Q_TAIL_INC, i);

@@ -7,6 +7,7 @@
 
 #include "job_rig.h"
 #include "state_rig.h"
+#include "contract/window.h"
 #include "notify/trn_nq.h"
 
 #define SYNC	NEURON_ENGINE_SYNC
@@ -287,12 +288,11 @@ static uint64_t sem_window(struct job_rig *job, const struct job_rig *target,
 			   uint32_t generation)
 {
 	struct neuron_hw_window *w = &job->windows[JOB_W_PEER_SEM];
+	uint64_t base = target->windows[JOB_W_SEM].base;
 
-	*w = target->windows[JOB_W_SEM];
 	if (job->chip != target->chip)
-		w->base = neuron_fabric_addr(target->chip, w->base);
-	w->flags = NEURON_WINDOW_SEM | NEURON_WINDOW_WRITE;
-	w->generation = generation;
+		base = neuron_fabric_addr(target->chip, base);
+	*w = neuron_hw_window_sems(NEURON_WINDOW_WRITE, base, 0, NEURON_NR_SEMAPHORES, generation);
 	return neuron_window_addr(JOB_W_PEER_SEM, 0);
 }
 
@@ -356,11 +356,11 @@ static void they_exchange_over_the_fabric(void **state)
 		cc_init(&cc[c], rig, c);
 	for (c = 0; c < 2; c++) {
 		struct job_rig *job = &cc[c], *peer = &cc[!c];
-		struct neuron_hw_window *w = &job->windows[JOB_W_PEER];
+		const struct neuron_hw_window *hbm = &peer->windows[JOB_W_HBM];
 
-		*w = peer->windows[JOB_W_HBM];
-		w->base = neuron_fabric_addr(!c, w->base);
-		w->flags = NEURON_WINDOW_PEER | NEURON_WINDOW_WRITE;
+		job->windows[JOB_W_PEER] =
+			neuron_hw_window_memory(NEURON_WINDOW_PEER, NEURON_WINDOW_WRITE,
+						neuron_fabric_addr(!c, hbm->base), hbm->length);
 		rig_fill(rig, job_host_ptr(job), BYTES);
 		memcpy(job_host_ptr(job) + BYTES, &(uint32_t){ 1 }, 4);
 		job_copy(job, 0, neuron_window_addr(JOB_W_PEER, JOB_AT_DATA),

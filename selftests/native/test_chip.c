@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "chip_parts.h"
+#include "contract/ring.h"
 #include "mem/trn_touched.h"
 
 #define HOST_SIZE	NEURON_MIB(1)
@@ -429,17 +430,11 @@ static void ring_fill(struct fixture *f, unsigned int n)
 	uint8_t *hbm = trn_chip_hbm(f->chip, 0);
 	struct neuron_udma_desc *m2s = (void *)(hbm + RING_M2S);
 	struct neuron_udma_desc *s2m = (void *)(hbm + RING_S2M);
-	uint32_t id = NEURON_PUT(NEURON_UDMA_DESC_RING_ID,
-				 NEURON_UDMA_RING_ID_FIRST + n / RING_LEN);
+	uint32_t id = neuron_ring_id(n, RING_LEN);
 
-	m2s[n % RING_LEN] = (struct neuron_udma_desc) {
-		.len_ctrl = NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST | id,
-		.meta_ctrl = NEURON_UDMA_META_DEFAULT,
-		.addr = COPY_FROM,
-	};
-	s2m[n % RING_LEN] = (struct neuron_udma_desc) {
-		.len_ctrl = id, .addr = COPY_TO,
-	};
+	m2s[n % RING_LEN] = neuron_copy_source(COPY_FROM, NEURON_UDMA_DESC_MAX_BYTES, id,
+					       NEURON_UDMA_META_DEFAULT);
+	s2m[n % RING_LEN] = neuron_copy_target(COPY_TO, NEURON_UDMA_DESC_MAX_BYTES, id, 0);
 }
 
 static void test_reset_while_dma_runs(void **state)

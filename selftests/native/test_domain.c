@@ -129,11 +129,8 @@ static void pieces_fill(struct neuron_hw_window *piece, unsigned int first, unsi
 	unsigned int i;
 
 	for (i = 0; i < nr; i++)
-		piece[i] = (struct neuron_hw_window){
-			.base = (first + i) * 4,
-			.length = 4,
-			.flags = NEURON_WINDOW_HBM | WINDOW_RW,
-		};
+		piece[i] = neuron_hw_window_memory(NEURON_WINDOW_HBM, WINDOW_RW, (first + i) * 4,
+						   4);
 }
 
 static void a_table_may_be_in_pieces(void **state)
@@ -387,10 +384,8 @@ static void list_make(struct rig *rig, struct table *t, struct list *list)
 		list->at[i] = rig_host_addr(rig, 0, pages +
 					    (LIST_PAGES - 1 - i) * NEURON_LIST_PAGE);
 		for (slot = 0; slot < LIST_SLOTS - 1; slot++)
-			list->page[i][slot] = (struct neuron_hw_extent){
-				.addr = (i * (LIST_SLOTS - 1) + slot) * 8,
-				.length = 4,
-			};
+			list->page[i][slot] =
+				neuron_hw_extent((i * (LIST_SLOTS - 1) + slot) * 8, 4);
 	}
 	for (i = 0; i < LIST_PAGES; i++)
 		list->page[i][LIST_SLOTS - 1] =

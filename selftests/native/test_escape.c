@@ -7,6 +7,7 @@
  * the host.
  */
 #include "escape_rig.h"
+#include "contract/op.h"
 
 #include <string.h>
 
@@ -64,30 +65,25 @@ static void test_s2m(void **state)
 
 /* --- Operations: block, list, ends --- */
 
-static void push(struct escape *e, bool s2m, uint32_t ctrl, uint32_t meta, uint64_t addr)
+static void push(struct escape *e, bool s2m, struct neuron_udma_desc desc)
 {
 	struct neuron_udma_desc *ring = (void *)(e->job.hbm + JOB_AT_RING(0, s2m));
 
-	ring[e->job.pushed[0][s2m]++] = (struct neuron_udma_desc){
-		.len_ctrl = ctrl | NEURON_PUT(NEURON_UDMA_DESC_RING_ID,
-					      (uint32_t)NEURON_UDMA_RING_ID_FIRST),
-		.meta_ctrl = meta,
-		.addr = addr,
-	};
+	ring[e->job.pushed[0][s2m]++] = desc;
 }
 
 /* A packet with the block at @block. */
 static void push_operation(struct escape *e, uint64_t block,
 			   const struct neuron_udma_dge *dge)
 {
+	const uint32_t id = NEURON_UDMA_RING_ID_FIRST;
 	unsigned int i;
 
-	push(e, false, sizeof(dge->op) | NEURON_UDMA_DESC_FIRST, NEURON_UDMA_META_OP, block);
+	push(e, false, neuron_op_block(block, id));
 	for (i = 0; i < dge->op.nr_src; i++)
-		push(e, false, i + 1 < dge->op.nr_src ? 0 : NEURON_UDMA_DESC_LAST,
-		     NEURON_UDMA_META_DEFAULT, dge->src[i]);
+		push(e, false, neuron_op_source(dge->src[i], id, i + 1 == dge->op.nr_src));
 	for (i = 0; i < dge->op.nr_dst; i++)
-		push(e, true, 0, 0, dge->dst[i]);
+		push(e, true, neuron_op_target(dge->dst[i], id));
 	job_trigger(&e->job, SYNC, 0, 1 + dge->op.nr_src, dge->op.nr_dst);
 	job_halt(&e->job, SYNC);
 }

@@ -3,6 +3,7 @@
  * Several faults in one job: the earliest in device time is reported, whatever the host
  * is slow at.
  */
+#include "contract/window.h"
 #include "seq_rig.h"
 #include "state_rig.h"
 
@@ -137,11 +138,9 @@ static void race_begin(struct race *race)
 
 	seq_job_init(job, &race->rig, 0, 0);
 	race->slow = job->nr_windows++;
-	job->window[race->slow] = (struct neuron_hw_window){
-		.base = fake_host_addr(&race->rig.port[0], HOST_AT),
-		.length = SLOW_BYTES,
-		.flags = NEURON_WINDOW_HOST | NEURON_WINDOW_READ,
-	};
+	job->window[race->slow] =
+		neuron_hw_window_memory(NEURON_WINDOW_HOST, NEURON_WINDOW_READ,
+					fake_host_addr(&race->rig.port[0], HOST_AT), SLOW_BYTES);
 }
 
 static void load_word(struct race *race, enum neuron_engine engine, unsigned int word)

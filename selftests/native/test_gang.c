@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "contract/window.h"
 #include "base/trn_chip.h"
 #include "core/trn_gang.h"
 #include "job_rig.h"
@@ -185,13 +186,10 @@ static void posts_of_a_member_find_cleared_semaphores(void **state)
 	unsigned int i, round;
 
 	for (i = 0; i < 3; i++) {
-		struct neuron_hw_window *w;
-
 		member_init(&job[i], rig, i, 1, 3, (uint16_t)i);
-		w = &job[i].windows[JOB_W_PEER_SEM];
-		w->base = rig_sem_addr(rig, (i + 1) % 3);
-		w->length = NEURON_NR_SEMAPHORES * 4;
-		w->flags = NEURON_WINDOW_SEM | NEURON_WINDOW_WRITE;
+		job[i].windows[JOB_W_PEER_SEM] =
+			neuron_hw_window_sems(NEURON_WINDOW_WRITE, rig_sem_addr(rig, (i + 1) % 3),
+					      0, NEURON_NR_SEMAPHORES, 0);
 		job_store(&job[i], SYNC, neuron_window_addr(JOB_W_PEER_SEM, 5 * 4), 1);
 		job_take(&job[i], SYNC, 5, 1);
 		job_halt(&job[i], SYNC);
@@ -281,11 +279,8 @@ static enum neuron_cause no_window_table(struct job_rig *job)
 
 static enum neuron_cause no_such_chip(struct job_rig *job)
 {
-	job->windows[JOB_W_PEER] = (struct neuron_hw_window){
-		.base = neuron_fabric_addr(9, 0),
-		.length = 4096,
-		.flags = NEURON_WINDOW_PEER | NEURON_WINDOW_READ,
-	};
+	job->windows[JOB_W_PEER] = neuron_hw_window_memory(NEURON_WINDOW_PEER, NEURON_WINDOW_READ,
+							   neuron_fabric_addr(9, 0), 4096);
 	return NEURON_CAUSE_FABRIC;
 }
 

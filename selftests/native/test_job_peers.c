@@ -2,6 +2,7 @@
 /*
  * Jobs that reach another chip: posts to its semaphores, copies to its memory.
  */
+#include "contract/window.h"
 #include "job_rig.h"
 
 #include <string.h>
@@ -20,14 +21,10 @@ static void make_player(struct job_rig *job, struct rig *rig, unsigned int chip,
 	unsigned int i;
 
 	job_init(job, rig, chip, 2);
-	job->windows[JOB_W_PEER_SEM] = (struct neuron_hw_window){
-		.base = neuron_fabric_addr(!chip, gen->tpb_addr[2] +
-							  NEURON_TPB_SEM),
-		.length = 4,
-		.flags = NEURON_WINDOW_SEM | NEURON_WINDOW_WRITE,
-		.generation = 5,
-		.sem_first = 1,
-	};
+	job->windows[JOB_W_PEER_SEM] =
+		neuron_hw_window_sems(NEURON_WINDOW_WRITE,
+				      neuron_fabric_addr(!chip, gen->tpb_addr[2] + NEURON_TPB_SEM),
+				      1, 1, 5);
 	job->block->sem_clear[0] = 0;
 	memcpy(job->hbm + JOB_AT_DATA, &one, 4);
 	for (i = 0; i < ROUNDS / 2; i++) {
@@ -84,11 +81,10 @@ static void a_job_copies_to_a_peer(void **state)
 	struct job_rig job;
 
 	job_init(&job, rig, 0, 0);
-	job.windows[JOB_W_PEER] = (struct neuron_hw_window){
-		.base = neuron_fabric_addr(1, rig_hbm_addr(rig, 1, 0x100000)),
-		.length = 0x10000,
-		.flags = NEURON_WINDOW_PEER | NEURON_WINDOW_WRITE,
-	};
+	job.windows[JOB_W_PEER] =
+		neuron_hw_window_memory(NEURON_WINDOW_PEER, NEURON_WINDOW_WRITE,
+					neuron_fabric_addr(1, rig_hbm_addr(rig, 1, 0x100000)),
+					0x10000);
 	rig_fill(rig, job.hbm + JOB_AT_DATA, 0x10000);
 	job_copy(&job, 0, neuron_window_addr(JOB_W_PEER, 0), job_hbm_at(0), 0x10000);
 	job_trigger(&job, SYNC, 0, 1, 1);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "contract/window.h"
 #include "neuron/dma_op.h"
 #include "ring_rig.h"
 #include "seq_rig.h"
@@ -285,11 +286,9 @@ static uint64_t job_ns(struct seq_rig *rig)
 	assert_non_null(job);
 	seq_job_init(job, rig, 0, 0);
 	peer = job->nr_windows++;
-	job->window[peer] = (struct neuron_hw_window){
-		.base = neuron_fabric_addr(1, seq_data_addr(rig, 1, 0)),
-		.length = 4096,
-		.flags = NEURON_WINDOW_PEER | NEURON_WINDOW_WRITE,
-	};
+	job->window[peer] = neuron_hw_window_memory(NEURON_WINDOW_PEER, NEURON_WINDOW_WRITE,
+						    neuron_fabric_addr(1, seq_data_addr(rig, 1, 0)),
+						    4096);
 	job->nr_queues = 1;
 	seq_copy(job, 0, neuron_window_addr(peer, 0), neuron_window_addr(SEQ_DATA, 0), 256);
 	seq_add(job, NEURON_ENGINE_SYNC, OP(DMA_TRIGGER, .imm0 = 1, .imm1 = 1));
@@ -445,11 +444,9 @@ static void a_generated_packet_is_named(void **state)
 	fake_timer_enable(&rig.port[0]);
 	seq_job_init(&job, &rig, 0, 0);
 	job.nr_queues = 1;
-	job.window[SEQ_FREE] = (struct neuron_hw_window){
-		.base = neuron_fabric_addr(1, seq_data_addr(&rig, 1, 0)),
-		.length = 4096,
-		.flags = NEURON_WINDOW_PEER | NEURON_WINDOW_WRITE,
-	};
+	job.window[SEQ_FREE] =
+		neuron_hw_window_memory(NEURON_WINDOW_PEER, NEURON_WINDOW_WRITE,
+					neuron_fabric_addr(1, seq_data_addr(&rig, 1, 0)), 4096);
 	job.nr_windows = SEQ_FREE + 1;
 	seq_add(&job, NEURON_ENGINE_SYNC, generate_copy(&job, 0, DATA(0x2000)));
 	seq_add(&job, NEURON_ENGINE_SYNC,

@@ -7,6 +7,7 @@
  * A program leaves words behind; the test looks at them. Every run uses another value, so that a
  * word of the run before is never mistaken for one of this run.
  */
+#include "contract/window.h"
 #include "seq_rig.h"
 
 #include <stdlib.h>
@@ -255,11 +256,10 @@ static bool data_to_peer(struct litmus *l, uint32_t value, bool by_queue)
 	uint64_t data;
 
 	data = neuron_window_addr(from->nr_windows, 0);
-	from->window[from->nr_windows++] = (struct neuron_hw_window){
-		.base = neuron_fabric_addr(1, seq_data_addr(&l->rig, 1, 1)),
-		.length = SEQ_DATA_BYTES,
-		.flags = NEURON_WINDOW_PEER | NEURON_WINDOW_WRITE,
-	};
+	from->window[from->nr_windows++] =
+		neuron_hw_window_memory(NEURON_WINDOW_PEER, NEURON_WINDOW_WRITE,
+					neuron_fabric_addr(1, seq_data_addr(&l->rig, 1, 1)),
+					SEQ_DATA_BYTES);
 	set_word(l, 0, AT_X, value);
 	set_word(l, 0, AT_X + 4, 1);
 	bulk(from, 0, data + AT_BULK);

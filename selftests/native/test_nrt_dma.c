@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "contract/ring.h"
 #include "program/dma_build.h"
 #include "neuron/address.h"
 #include "nrt_neff_rig.h"
@@ -46,13 +47,7 @@ static uint8_t *locate(struct memory *memory, uint64_t addr, uint32_t bytes, uin
 	return (window == 1 ? memory->from : memory->to) + offset;
 }
 
-static uint32_t desc_bytes(const struct neuron_udma_desc *desc)
-{
-	uint32_t bytes = NEURON_GET(NEURON_UDMA_DESC_LEN, le32toh(desc->len_ctrl));
-
-	return bytes ? bytes : NEURON_UDMA_DESC_MAX_BYTES;
-}
-
+/* By hand: it judges what libnrt has written. */
 static void check_control(const struct neuron_udma_desc *desc, uint32_t flags)
 {
 	uint32_t control = le32toh(desc->len_ctrl) & ~NEURON_UDMA_DESC_LEN;
@@ -71,12 +66,12 @@ static uint64_t run(struct memory *memory, const struct dma_ring *ring, uint32_t
 	for (i = first; i < first + count; i++) {
 		const struct neuron_udma_desc *m2s = &ring->m2s[i];
 		const struct neuron_udma_desc *s2m = &ring->s2m[i];
-		uint32_t bytes = desc_bytes(m2s);
+		uint32_t bytes = neuron_desc_bytes(m2s);
 		uint64_t to = le64toh(s2m->addr);
 
 		check_control(m2s, NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST);
 		check_control(s2m, 0);
-		assert_int_equal(desc_bytes(s2m), bytes);
+		assert_int_equal(neuron_desc_bytes(s2m), bytes);
 		assert_int_equal(s2m->meta_ctrl, 0);
 		if (NEURON_GET(NEURON_ADDR_WINDOW_INDEX, to) == REMOTES) {
 			assert_true(le32toh(m2s->meta_ctrl) & NEURON_UDMA_META_WRITE_BARRIER);

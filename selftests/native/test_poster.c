@@ -2,6 +2,8 @@
 /*
  * Who changed a semaphore last, as the control block tells.
  */
+#include "contract/record.h"
+#include "contract/window.h"
 #include "job_rig.h"
 #include "state_rig.h"
 
@@ -98,7 +100,7 @@ static void test_queue(void **state)
 	assert_int_equal(trn_sem_value(job->core->sems, SEM), 3);
 	assert_int_equal(poster(job, SEM),
 			 who(NEURON_SEM_POSTER_DMA,
-			     (uint32_t)queue->dma_engine << 4 | queue->queue));
+			     neuron_record_queue(queue->dma_engine, queue->queue, 0)));
 }
 
 static void test_peer(void **state)
@@ -107,13 +109,7 @@ static void test_peer(void **state)
 	struct trn_chip *peer = job->rig->chip[1];
 	uint64_t base = neuron_fabric_addr(1, peer->gen->tpb_addr[PEER] + NEURON_TPB_SEM);
 
-	job->windows[JOB_W_PEER_SEM] = (struct neuron_hw_window){
-		.base = base,
-		.length = 4,
-		.flags = NEURON_WINDOW_SEM | NEURON_WINDOW_WRITE,
-		.generation = 9,
-		.sem_first = SEM,
-	};
+	job->windows[JOB_W_PEER_SEM] = neuron_hw_window_sems(NEURON_WINDOW_WRITE, base, SEM, 1, 9);
 	atomic_store(&peer->core[PEER].generation, 8);
 	job_store(job, NEURON_ENGINE_SYNC, neuron_window_addr(JOB_W_PEER_SEM, 0), 1);
 	job_halt(job, NEURON_ENGINE_SYNC);

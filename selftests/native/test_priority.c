@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "contract/window.h"
 #include "neuron/dma_op.h"
 #include "trn/fault.h"
 #include "dma/trn_udma_queue.h"
@@ -109,11 +110,10 @@ static void begin(struct bench *b)
 	unsigned int i;
 
 	seq_job_init(job, &b->rig, 0, 0);
-	job->window[SEQ_FREE] = (struct neuron_hw_window){
-		.base = fake_host_addr(&b->rig.port[0], HOST_AT),
-		.length = HOST_BYTES,
-		.flags = NEURON_WINDOW_HOST | NEURON_WINDOW_READ | NEURON_WINDOW_WRITE,
-	};
+	job->window[SEQ_FREE] = neuron_hw_window_memory(NEURON_WINDOW_HOST,
+							NEURON_WINDOW_RIGHTS,
+							fake_host_addr(&b->rig.port[0], HOST_AT),
+							HOST_BYTES);
 	job->nr_windows = SEQ_FREE + 1;
 	job->per_engine = 16;
 	for (i = 0; i < 16; i++)

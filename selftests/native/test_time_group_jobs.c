@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "contract/trace.h"
+#include "contract/window.h"
 #include "fabric/trn_fabric.h"
 #include "soc/trn_reset.h"
 #include "state_rig.h"
@@ -55,12 +56,11 @@ static uint64_t other_chip(struct seq_job *job)
 {
 	struct neuron_hw_window *window = &job->window[job->nr_windows];
 
-	*window = (struct neuron_hw_window){
-		.base = neuron_fabric_addr(1 - job->chip,
-					   seq_data_addr(job->rig, 1 - job->chip, 6)),
-		.length = SEQ_DATA_BYTES,
-		.flags = NEURON_WINDOW_PEER | NEURON_WINDOW_READ | NEURON_WINDOW_WRITE,
-	};
+	*window = neuron_hw_window_memory(NEURON_WINDOW_PEER, NEURON_WINDOW_RIGHTS,
+					  neuron_fabric_addr(1 - job->chip,
+							     seq_data_addr(job->rig,
+									   1 - job->chip, 6)),
+					  SEQ_DATA_BYTES);
 	return neuron_window_addr(job->nr_windows++, 0);
 }
 
@@ -153,11 +153,9 @@ static void traces_are_settled(void **state)
 
 	prepare(both, 8);
 	both->job[0].block.flags |= NEURON_JOB_TRACE;
-	both->job[0].trace = (struct neuron_hw_window){
-		.base = fake_host_addr(&both->rig.port[0], 0x80000),
-		.length = 4096,
-		.flags = NEURON_WINDOW_HOST | NEURON_WINDOW_WRITE,
-	};
+	both->job[0].trace = neuron_hw_window_memory(NEURON_WINDOW_HOST, NEURON_WINDOW_WRITE,
+						     fake_host_addr(&both->rig.port[0], 0x80000),
+						     4096);
 	seq_submit(&both->job[0]);
 	seq_record(&both->job[0]);
 	assert_int_equal(trace->records, 0);

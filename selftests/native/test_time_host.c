@@ -4,6 +4,7 @@
  * what holds them up, also where engines and transfers contend.
  */
 #include "contract/trace.h"
+#include "contract/window.h"
 #include "seq_rig.h"
 
 #include <stdlib.h>
@@ -111,11 +112,8 @@ static void mix(struct seq_job *job, struct seq_rig *rig, unsigned int c)
 	job->per_engine = 4;
 	peer = seq_sem_window(job, !c, 1, 220);
 	host = job->nr_windows++;
-	job->window[host] = (struct neuron_hw_window){
-		.base = fake_host_addr(port, 0x80000),
-		.length = 0x10000,
-		.flags = NEURON_WINDOW_HOST | NEURON_WINDOW_READ,
-	};
+	job->window[host] = neuron_hw_window_memory(NEURON_WINDOW_HOST, NEURON_WINDOW_READ,
+						    fake_host_addr(port, 0x80000), 0x10000);
 	*(uint32_t *)(void *)(port->host + 0x80000) = 1;
 	job->block.notify_addr = neuron_window_addr(SEQ_DATA, 0);
 	job->block.notify_size = 2048;
@@ -355,11 +353,8 @@ static void waiting_job(struct seq_job *job, struct seq_rig *rig, unsigned int r
 	if (!traced)
 		return;
 	job->block.flags = NEURON_JOB_TRACE;
-	job->trace = (struct neuron_hw_window){
-		.base = seq_data_addr(rig, 0, 0) + TRACE_OFFSET,
-		.length = TRACE_BYTES,
-		.flags = NEURON_WINDOW_HBM | NEURON_WINDOW_WRITE,
-	};
+	job->trace = neuron_hw_window_memory(NEURON_WINDOW_HBM, NEURON_WINDOW_WRITE,
+					     seq_data_addr(rig, 0, 0) + TRACE_OFFSET, TRACE_BYTES);
 }
 
 /* Core 1 posts X to core 0 with its first instructions. */

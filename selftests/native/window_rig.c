@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "contract/window.h"
+
 uint64_t table_extents(struct rig *rig, const struct neuron_hw_extent *extents,
 		       unsigned int nr)
 {
@@ -12,36 +14,38 @@ uint64_t table_extents(struct rig *rig, const struct neuron_hw_extent *extents,
 	return rig_host_addr(rig, 0, at);
 }
 
-static void set_window(struct table *t, unsigned int w, unsigned int kind,
-		       uint32_t flags, uint64_t base, uint64_t length)
+static void set_window(struct table *t, unsigned int w, enum neuron_window_kind kind,
+		       uint32_t rights, uint64_t base, uint64_t length)
 {
-	t->window[w] = (struct neuron_hw_window){
-		.base = base,
-		.length = length,
-		.flags = kind | flags,
-	};
+	t->window[w] = neuron_hw_window_memory(kind, rights, base, length);
+}
+
+static void set_list(struct rig *rig, struct table *t, unsigned int w,
+		     enum neuron_window_kind kind, const struct neuron_hw_extent *extents,
+		     unsigned int nr)
+{
+	t->window[w] = neuron_hw_window_list(kind, WINDOW_RW, table_extents(rig, extents, nr), nr,
+					     WINDOW_BYTES);
 }
 
 void table_make(struct rig *rig, struct table *t)
 {
 	const unsigned int last = rig->chip[0]->gen->nr_hbm - 1;
 	const struct neuron_hw_extent hbm[] = {
-		{ 0x10000, 1 },
-		{ rig_hbm_addr(rig, 1, 0x5001), 4097 },
-		{ 0x20003, 9000 },
-		{ rig_hbm_addr(rig, last, 0), 902 },
-		{ rig_hbm_addr(rig, last, FAKE_HBM_SIZE - 6000), 6000 },
+		neuron_hw_extent(0x10000, 1),
+		neuron_hw_extent(rig_hbm_addr(rig, 1, 0x5001), 4097),
+		neuron_hw_extent(0x20003, 9000),
+		neuron_hw_extent(rig_hbm_addr(rig, last, 0), 902),
+		neuron_hw_extent(rig_hbm_addr(rig, last, FAKE_HBM_SIZE - 6000), 6000),
 	};
 	const struct neuron_hw_extent peer[] = {
-		{ neuron_fabric_addr(1, 0x3000), 7777 },
-		{ neuron_fabric_addr(1, rig_sbuf_addr(rig, 1) + 0x80), 12223 },
+		neuron_hw_extent(neuron_fabric_addr(1, 0x3000), 7777),
+		neuron_hw_extent(neuron_fabric_addr(1, rig_sbuf_addr(rig, 1) + 0x80), 12223),
 	};
 
 	memset(t, 0, sizeof(*t));
 	t->host = rig_host(rig, 0, WINDOW_BYTES + 2 * WINDOW_GUARD) + WINDOW_GUARD;
-	set_window(t, W_HBM, NEURON_WINDOW_HBM, WINDOW_RW | NEURON_WINDOW_LIST,
-		   table_extents(rig, hbm, 5), WINDOW_BYTES);
-	t->window[W_HBM].nr_extents = 5;
+	set_list(rig, t, W_HBM, NEURON_WINDOW_HBM, hbm, 5);
 	set_window(t, W_HOST, NEURON_WINDOW_HOST, WINDOW_RW,
 		   rig_host_addr(rig, 0, t->host), WINDOW_BYTES);
 	set_window(t, W_SBUF, NEURON_WINDOW_SBUF, WINDOW_RW,
@@ -49,14 +53,13 @@ void table_make(struct rig *rig, struct table *t)
 	set_window(t, W_PSUM, NEURON_WINDOW_PSUM, WINDOW_RW,
 		   rig->chip[0]->gen->tpb_addr[WINDOW_CORE] + NEURON_TPB_PSUM + 0x400,
 		   WINDOW_BYTES);
-	set_window(t, W_PEER, NEURON_WINDOW_PEER, WINDOW_RW | NEURON_WINDOW_LIST,
-		   table_extents(rig, peer, 2), WINDOW_BYTES);
-	t->window[W_PEER].nr_extents = 2;
-	set_window(t, W_SEM, NEURON_WINDOW_SEM, WINDOW_RW, rig_sem_addr(rig, WINDOW_CORE), 64);
-	t->window[W_SEM].sem_first = 16;
-	set_window(t, W_PEER_SEM, NEURON_WINDOW_SEM, WINDOW_RW,
-		   neuron_fabric_addr(1, rig_sem_addr(rig, WINDOW_PEER_CORE)), 16);
-	t->window[W_PEER_SEM].generation = 7;
+	set_list(rig, t, W_PEER, NEURON_WINDOW_PEER, peer, 2);
+	t->window[W_SEM] = neuron_hw_window_sems(WINDOW_RW, rig_sem_addr(rig, WINDOW_CORE), 16,
+						 16, 0);
+	t->window[W_PEER_SEM] =
+		neuron_hw_window_sems(WINDOW_RW,
+				      neuron_fabric_addr(1, rig_sem_addr(rig, WINDOW_PEER_CORE)),
+				      0, 4, 7);
 	set_window(t, W_READ, NEURON_WINDOW_HBM, NEURON_WINDOW_READ, 0x8000, 256);
 	set_window(t, W_WRITE, NEURON_WINDOW_HBM, NEURON_WINDOW_WRITE, 0x9000,
 		   256);

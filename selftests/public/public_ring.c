@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "contract/ring.h"
 #include "public_ring.h"
 
 #define MARKER		0xabcdef01u
@@ -79,13 +80,7 @@ static struct neuron_udma_desc make(const struct pub_ring *ring,
 				    unsigned int tail, uint64_t addr,
 				    uint32_t len, uint32_t flags)
 {
-	uint32_t id = (NEURON_UDMA_RING_ID_FIRST + tail / ring->length) & 3;
-
-	return (struct neuron_udma_desc){
-		.len_ctrl = (len & NEURON_UDMA_DESC_LEN) | flags |
-			    NEURON_PUT(NEURON_UDMA_DESC_RING_ID, id),
-		.addr = addr,
-	};
+	return neuron_copy_target(addr, len, neuron_ring_id(tail, ring->length), flags);
 }
 
 void pub_ring_tx(struct pub_ring *ring, uint64_t addr, uint32_t len, uint32_t flags)

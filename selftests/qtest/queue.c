@@ -2,6 +2,7 @@
 /*
  * Engines and queues, brought up by the accesses that the public driver makes.
  */
+#include "contract/ring.h"
 #include "machine.h"
 
 #include <string.h>
@@ -128,15 +129,10 @@ void queue_init(struct queue *q, struct machine *m, unsigned int engine,
 static void put(struct queue *q, bool s2m, uint64_t addr, uint32_t len,
 		uint32_t flags, uint32_t meta)
 {
-	uint32_t id = NEURON_UDMA_RING_ID_FIRST + q->tail / q->length;
 	uint64_t at = ring_at(q, s2m) +
 		      q->tail % q->length * sizeof(struct neuron_udma_desc);
-	struct neuron_udma_desc desc = {
-		.len_ctrl = (len & NEURON_UDMA_DESC_LEN) | flags |
-			    NEURON_PUT(NEURON_UDMA_DESC_RING_ID, id & 3),
-		.meta_ctrl = meta,
-		.addr = addr,
-	};
+	struct neuron_udma_desc desc =
+		neuron_desc(addr, len, neuron_ring_id(q->tail, q->length), flags, meta);
 
 	qtest_memwrite(&q->m->qt, at, &desc, sizeof(desc));
 }
@@ -158,9 +154,8 @@ void queue_ring(struct queue *q, uint32_t n)
 
 void queue_wait(struct queue *q)
 {
-	uint32_t id = NEURON_UDMA_RING_ID_FIRST + q->tail / q->length;
 	uint32_t value = q->tail % q->length |
-			 NEURON_PUT(NEURON_UDMA_Q_RING_ID, id & 3);
+			 NEURON_PUT(NEURON_UDMA_Q_RING_ID, neuron_ring_id(q->tail, q->length));
 
 	machine_wait(q->m, queue_reg(q, false, NEURON_UDMA_Q_COMP_HEAD), ~0u,
 		     value);

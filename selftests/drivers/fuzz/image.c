@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "contract/ring.h"
 #include "execute.h"
 #include "neuron/address.h"
 #include "neuron/isa.h"
@@ -38,15 +39,12 @@ static void put_store(struct neuron_inst **at, uint64_t addr)
 
 static void put_rings(uint8_t *image)
 {
-	const uint32_t control = NEURON_PUT(NEURON_UDMA_DESC_LEN, DMA_BYTES) |
-				 NEURON_PUT(NEURON_UDMA_DESC_RING_ID, NEURON_UDMA_RING_ID_FIRST);
 	struct neuron_udma_desc *ring = (void *)(image + FUZZ_RINGS);
 
-	ring[0].len_ctrl = control | NEURON_UDMA_DESC_FIRST | NEURON_UDMA_DESC_LAST;
-	ring[0].meta_ctrl = NEURON_UDMA_META_DEFAULT;
-	ring[0].addr = neuron_window_addr(WINDOW_DATA, 0);
-	ring[FUZZ_RING_LENGTH].len_ctrl = control;
-	ring[FUZZ_RING_LENGTH].addr = neuron_window_addr(WINDOW_SBUF, 0);
+	ring[0] = neuron_copy_source(neuron_window_addr(WINDOW_DATA, 0), DMA_BYTES,
+				     NEURON_UDMA_RING_ID_FIRST, NEURON_UDMA_META_DEFAULT);
+	ring[FUZZ_RING_LENGTH] = neuron_copy_target(neuron_window_addr(WINDOW_SBUF, 0), DMA_BYTES,
+						    NEURON_UDMA_RING_ID_FIRST, 0);
 }
 
 static void put_wild(uint8_t *at, uint32_t seed)

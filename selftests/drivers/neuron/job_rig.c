@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "contract/ring.h"
 #include "job_rig.h"
 #include "neuron_test.h"
 
@@ -320,20 +321,11 @@ static struct neuron_udma_desc *rig_desc(struct rig *rig, unsigned int s2m)
 void rig_copy(struct rig *rig, enum neuron_engine engine, uint64_t dst,
 	      uint64_t src, uint32_t size)
 {
-	const uint32_t ring_id = NEURON_PUT(NEURON_UDMA_DESC_RING_ID,
-					    NEURON_UDMA_RING_ID_FIRST);
-	uint32_t len = NEURON_PUT(NEURON_UDMA_DESC_LEN, size);
-	struct neuron_udma_desc *desc;
 	struct neuron_inst *inst;
 
-	desc = rig_desc(rig, 0);
-	desc->len_ctrl = len | ring_id | NEURON_UDMA_DESC_FIRST |
-			 NEURON_UDMA_DESC_LAST;
-	desc->meta_ctrl = NEURON_UDMA_META_DEFAULT;
-	desc->addr = src;
-	desc = rig_desc(rig, 1);
-	desc->len_ctrl = len | ring_id;
-	desc->addr = dst;
+	*rig_desc(rig, 0) = neuron_copy_source(src, size, NEURON_UDMA_RING_ID_FIRST,
+					       NEURON_UDMA_META_DEFAULT);
+	*rig_desc(rig, 1) = neuron_copy_target(dst, size, NEURON_UDMA_RING_ID_FIRST, 0);
 
 	inst = rig_emit(rig, engine, NEURON_OP_DMA_TRIGGER);
 	inst->imm0 = 1;
