@@ -235,6 +235,25 @@ TEST_F_TIMEOUT(times, settle_together, LIMIT_S)
 	}
 }
 
+/* A record that comes while somebody asks is not missed. */
+TEST_F_TIMEOUT(times, asked_again_and_again, LIMIT_S)
+{
+	const int64_t deadline = in_ms(LONG_MS);
+	struct nrt_settled times;
+	uint64_t id, sequence;
+	int ret;
+
+	for (sequence = 1; sequence < 1000; sequence++) {
+		ASSERT_EQ(0, submit(&self->side[0], HALTS, 0, sequence, 0, &id));
+		ASSERT_EQ(DRM_NEURON_JOB_OK, status_of(&self->side[0], id));
+		ASSERT_EQ(0, submit(&self->side[1], HALTS, 1, sequence, 0, &id));
+		do {
+			ret = settled(&self->side[1], id, 0, &times);
+		} while (ret == -ETIMEDOUT && in_ms(0) < deadline);
+		ASSERT_EQ(0, ret) TH_LOG("group %llu", (unsigned long long)sequence);
+	}
+}
+
 /* Somebody who leaves lets nobody wait, neither for the past nor for what is to come. */
 TEST_F_TIMEOUT(times, member_leaves, LIMIT_S)
 {

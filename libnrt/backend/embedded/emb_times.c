@@ -296,11 +296,18 @@ static void take_settled(struct emb_core *core)
 	}
 }
 
-/* Clear what the core announces of settle records, then look at them. */
+/*
+ * Clear what the core announces of settle records, then look at them. Only a cause that was read is
+ * cleared: the core may announce a record in between.
+ */
 static void look(struct emb_core *core)
 {
-	emb_times_note(core, neuron_cause_pending(emb_core_read(core, NEURON_CORE_CAUSE)));
-	emb_core_write(core, NEURON_CORE_CAUSE, NEURON_CORE_CAUSE_SETTLED);
+	uint32_t cause = neuron_cause_pending(emb_core_read(core, NEURON_CORE_CAUSE)) &
+			 NEURON_CORE_CAUSE_SETTLED;
+
+	if (cause)
+		emb_core_write(core, NEURON_CORE_CAUSE, cause);
+	emb_times_note(core, cause);
 	take_settled(core);
 }
 
