@@ -21,6 +21,9 @@
 #define LOOPS	NEURON_ENGINE_VECTOR
 #define FAULTS	NEURON_ENGINE_SCALAR
 
+/* An address in the data of a core. */
+#define DATA(offset)	neuron_window_addr(RIG_WINDOW_DATA, offset)
+
 FIXTURE(gang) {
 	struct rig unit[UNITS];
 	struct rig_usage before;
@@ -356,6 +359,60 @@ TEST_F(gang, a_fault_ends_all)
 	EXPECT_EQ(0, rig_syncobj_wait(unit[0].fd, sync, 0, LIMIT));
 	EXPECT_GT(0, rig_fence(unit[0].fd, sync));
 	rig_syncobj_destroy(unit[0].fd, sync);
+	expect_next_gang_runs();
+}
+
+/*
+ * A CC-core holds the queue of the first core until it is cancelled, so the chip refuses that
+ * core's job, whatever its place in the gang.
+ */
+TEST_F(gang, a_refused_member_ends_all)
+{
+	struct rig *unit = self->unit, *holder = &self->unit[CC];
+	struct drm_neuron_queue held, wanted;
+	struct drm_neuron_wait_job result;
+	struct rig_submit first, refused;
+	unsigned int i, at;
+
+	rig_clear(holder);
+	rig_copy(holder, NEURON_ENGINE_SYNC, DATA(64), DATA(0), 4);
+	rig_store(holder, NEURON_ENGINE_SYNC, 256, 1);
+	rig_loop(holder, NEURON_ENGINE_SYNC, 0);
+	rig_prepare(holder, &first, &held);
+	held.queue = 0;
+	first.job.timeout_ms = LONG;
+	ASSERT_EQ(0, rig_submit(holder, &first));
+	/* It has the queue from its start on. */
+	while (!((volatile uint8_t *)holder->data)[256])
+		usleep(1000);
+	rig_copy(&unit[0], NEURON_ENGINE_TENSOR, DATA(64), DATA(0), 4);
+	rig_prepare(&unit[0], &refused, &wanted);
+	for (at = 0; at < CORES; at++) {
+		struct gang gang = { 0 };
+		int64_t job;
+
+		for (i = 0; i < CORES; i++)
+			gang_add(&gang, &unit[(i + CORES - at) % CORES], LOOPS);
+		gang.job[at].queues = refused.job.queues;
+		job = gang_submit(unit[0].fd, &gang);
+		ASSERT_GT(job, 0);
+		for (i = 0; i < CORES; i++) {
+			struct rig *rig = &unit[(i + CORES - at) % CORES];
+
+			if (i != at) {
+				expect_gang(rig, job + i, at);
+				continue;
+			}
+			ASSERT_EQ(0, rig_wait(rig, (uint64_t)job + i, LIMIT, &result));
+			EXPECT_EQ(NEURON_JOB_ERROR, result.status);
+			EXPECT_EQ(NEURON_CAUSE_QUEUE, result.cause);
+			EXPECT_EQ(NEURON_SOURCE_JOB, result.source);
+		}
+	}
+	ASSERT_EQ(0, rig_cancel(holder, first.call.job));
+	rig_clear(holder);
+	rig_store(holder, STORES, 0, 1 + CC);
+	rig_halt(holder, STORES);
 	expect_next_gang_runs();
 }
 
