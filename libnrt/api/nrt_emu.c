@@ -1,13 +1,23 @@
 // SPDX-License-Identifier: MIT
 #include <string.h>
+#include <time.h>
 
 #include <nrt/nrt_emu.h>
 
 #include "api/state.h"
+#include "comm/cc_times.h"
+#include "contract/job.h"
 #include "observe/trace.h"
 
 _Static_assert(sizeof(nrt_emu_execution_t) == 48, "public layout");
 _Static_assert(sizeof(nrt_emu_place_t) == 24, "public layout");
+_Static_assert(sizeof(nrt_emu_group_time_t) == 24, "public layout");
+_Static_assert(NRT_EMU_TIME_EXACT == (int)NEURON_SETTLE_FINE, "cause");
+_Static_assert(NRT_EMU_TIME_RANK == (int)NEURON_SETTLE_MEMBER, "cause");
+_Static_assert(NRT_EMU_TIME_ENDED == (int)NEURON_SETTLE_ENDED, "cause");
+_Static_assert(NRT_EMU_TIME_OVERFLOW == (int)NEURON_SETTLE_OVERFLOW, "cause");
+_Static_assert(NRT_EMU_TIME_ORDER == (int)NEURON_SETTLE_ORDER, "cause");
+_Static_assert(NRT_EMU_TIME_ORDER + 1 == (int)NEURON_NR_SETTLE_CAUSES, "a cause is missing");
 
 static NRT_STATUS last_execution(struct nrt_state *state, struct nrt_model *model, void *out,
 				 struct nrt_error *error)
@@ -113,5 +123,104 @@ NRT_STATUS nrt_emu_get_core_place(uint32_t vnc, nrt_emu_place_t *place, size_t s
 	status = core_place(state, vnc, &full, &error);
 	if (!status)
 		memcpy(place, &full, size < sizeof(full) ? size : sizeof(full));
+	return nrt_end(state, __func__, status, &error);
+}
+
+/* The world of a core with a reference. NULL and @error. */
+static struct nrt_world *world_of(struct nrt_state *state, uint32_t vnc, struct nrt_error *error)
+{
+	struct nrt_world *world = nrt_world_get(&state->worlds, vnc);
+
+	if (!world)
+		nrt_error_set(error, NRT_INVALID,
+			      "core %u is no rank yet; call nrt_cc_global_comm_init() first", vnc);
+	return world;
+}
+
+NRT_STATUS nrt_emu_join_group_times(uint32_t vnc, const uint32_t *ranks, uint32_t count)
+{
+	struct nrt_state *state;
+	struct nrt_world *world;
+	struct nrt_error error;
+	NRT_STATUS status;
+
+	if (!ranks || !count)
+		return nrt_fail_with(__func__, NRT_INVALID, "there are no ranks");
+	state = nrt_enter(__func__, &status);
+	if (!state)
+		return status;
+	world = world_of(state, vnc, &error);
+	status = world ? nrt_cc_times_join(world, ranks, count, &error) : error.status;
+	nrt_world_put(world);
+	return nrt_end(state, __func__, status, &error);
+}
+
+NRT_STATUS nrt_emu_leave_group_times(uint32_t vnc)
+{
+	struct nrt_state *state;
+	struct nrt_world *world;
+	struct nrt_error error;
+	NRT_STATUS status;
+
+	state = nrt_enter(__func__, &status);
+	if (!state)
+		return status;
+	world = world_of(state, vnc, &error);
+	status = world ? NRT_SUCCESS : error.status;
+	if (world)
+		nrt_cc_times_leave(world);
+	nrt_world_put(world);
+	return nrt_end(state, __func__, status, &error);
+}
+
+static int64_t deadline_of(uint32_t timeout_ms)
+{
+	struct timespec now;
+
+	if (!timeout_ms)
+		return 0;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ll + now.tv_nsec + timeout_ms * 1000000ll;
+}
+
+static NRT_STATUS group_time(struct nrt_state *state, uint32_t vnc, nrta_seq_t seq,
+			     uint32_t timeout_ms, nrt_emu_group_time_t *full,
+			     struct nrt_error *error)
+{
+	struct nrt_cc_time time;
+
+	if (!nrt_machine_vcore(&state->machine, vnc, error) ||
+	    nrt_cc_times_get(state->worlds.times, vnc, seq, deadline_of(timeout_ms), &time, error))
+		return error->status;
+	*full = (nrt_emu_group_time_t){
+		.start_ns = time.start_ns,
+		.end_ns = time.end_ns,
+		.flags = time.cause ? NRT_EMU_INEXACT : 0,
+		.cause = time.cause,
+	};
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_emu_get_group_time(uint32_t vnc, nrta_seq_t seq, uint32_t timeout_ms,
+				  nrt_emu_group_time_t *time, size_t size)
+{
+	nrt_emu_group_time_t full;
+	struct nrt_state *state;
+	struct nrt_error error;
+	NRT_STATUS status;
+
+	if (!time || !size)
+		return nrt_fail_with(__func__, NRT_INVALID, "time is NULL or has no bytes");
+	state = nrt_enter(__func__, &status);
+	if (!state)
+		return status;
+	status = group_time(state, vnc, seq, timeout_ms, &full, &error);
+	/* Whoever asks too early is not wrong. */
+	if (status == NRT_TIMEOUT && !timeout_ms) {
+		nrt_leave(state);
+		return status;
+	}
+	if (!status)
+		memcpy(time, &full, size < sizeof(full) ? size : sizeof(full));
 	return nrt_end(state, __func__, status, &error);
 }

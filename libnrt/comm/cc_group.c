@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "comm/cc_group.h"
+#include "comm/cc_times.h"
 
 /* Programs that a group keeps. */
 #define KEEP_CODES	64
@@ -202,8 +203,9 @@ fail:
 	return error->status;
 }
 
-/* What this rank shows of the run: to itself, and to others. */
+/* What this rank shows of the run: to itself, and to others; and its place in a time group. */
 struct shown {
+	struct nrt_time_place place;
 	struct nrt_cc_code *code;
 	struct nrt_cc_bytes own[NRT_CC_NR_SPACES];
 };
@@ -265,6 +267,7 @@ static void say_no(struct nrt_cc_group *group, const struct nrt_error *why,
 	talk(group, &no, all, &ignored);
 }
 
+/* @job->timed: its job is the member of a time group that @shown says. */
 static NRT_STATUS submit(struct nrt_cc_group *group, const struct shown *shown,
 			 struct nrt_cc_job *job, struct nrt_error *error)
 {
@@ -279,7 +282,8 @@ static NRT_STATUS submit(struct nrt_cc_group *group, const struct shown *shown,
 
 	pthread_mutex_lock(&code->cc->lock);
 	nrt_cc_code_show(code, 0, shown->own);
-	status = nrt_cc_submit(code->cc, &code->view, &args, &job->running.job, error);
+	status = nrt_cc_submit(code->cc, &code->view, &args, job->timed ? &shown->place : NULL,
+			       &job->running.job, error);
 	pthread_mutex_unlock(&code->cc->lock);
 	if (status)
 		return status;
@@ -315,6 +319,8 @@ NRT_STATUS nrt_cc_begin(struct nrt_cc_group *group, const struct nrt_cc_run *run
 	NRT_STATUS status;
 	uint32_t fresh;
 
+	/* Also a run that nothing comes of has a number. */
+	job->timed = nrt_cc_times_next(group->world, NRT_TIMES_OF_HOST, &shown.place);
 	all = calloc(group->links.nr, sizeof(*all));
 	if (!all) {
 		/* Without it this rank cannot even say no. */

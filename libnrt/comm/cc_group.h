@@ -25,10 +25,12 @@ struct nrt_cc_group;
 /**
  * struct nrt_cc_job - a run that has begun
  * @code: its program, with a reference
+ * @timed: it is a member of a time group
  * @running: its job
  */
 struct nrt_cc_job {
 	struct nrt_cc_code *code;
+	bool timed;
 	struct nrt_running running;
 };
 

@@ -4,6 +4,7 @@
 
 #include "comm/cc_items.h"
 #include "comm/cc_model.h"
+#include "comm/cc_times.h"
 #include "contract/job.h"
 
 /**
@@ -18,7 +19,8 @@
  * @area: semaphores of the CC-core, or NULL
  * @moves: the ranks meet before each execution, because buffers may be other ones
  * @sem_clear: of its job: what starts the collectives; a program that failed may have left a start
- * @running: the job of the execution under way; its CC-core
+ * @timed, @places: the jobs of the execution under way are members of a time group, and which
+ * @running: the job of that execution; its CC-core
  */
 struct nrt_cc_model {
 	struct nrt_worlds *worlds;
@@ -32,6 +34,8 @@ struct nrt_cc_model {
 	struct nrt_cc_area *area;
 	bool moves;
 	uint64_t sem_clear[NEURON_NR_SEMAPHORES / 64];
+	bool timed;
+	struct nrt_time_place places[NRT_MAX_JOBS];
 	struct nrt_running running;
 };
 
@@ -396,8 +400,11 @@ static NRT_STATUS begin(struct nrt_model *model, const struct nrt_binding *bindi
 {
 	struct nrt_cc_model *cc = model->cc;
 
+	cc->timed = false;
 	if (get_ready(model, true, error))
 		return error->status;
+	/* Also an execution that nothing comes of has a number. */
+	cc->timed = nrt_cc_times_next(cc->world, NRT_TIMES_OF_MODELS, cc->places);
 	nrt_cc_items_find(&cc->items, binding);
 	if (!cc->moves && cc->team->active == cc->number)
 		return NRT_SUCCESS;
@@ -449,10 +456,32 @@ static struct nrt_view *show(struct nrt_model *model, struct drm_neuron_job *arg
 	return &code->view;
 }
 
-static void started(struct nrt_model *model, uint64_t job)
+static const struct nrt_time_place *places(struct nrt_model *model)
 {
-	model->cc->running.job = job;
-	nrt_world_begin(model->cc->world, &model->cc->running);
+	return model->cc->timed ? model->cc->places : NULL;
+}
+
+/* Somebody may ask for the times of the execution. */
+static void keep_times(const struct nrt_model *model, uint64_t job, uint64_t seq)
+{
+	struct nrt_cc_times *times = model->cc->worlds->times;
+	struct nrt_vcore *vcore = model->vcore;
+	unsigned int i;
+
+	for (i = 0; i < vcore->nr; i++)
+		nrt_cc_times_add(times, vcore->vnc, seq, vcore->core[i], job + i);
+	nrt_cc_times_add(times, vcore->vnc, seq, model->cc_core, job + i);
+}
+
+static void started(struct nrt_model *model, uint64_t job, uint64_t seq)
+{
+	struct nrt_cc_model *cc = model->cc;
+
+	if (cc->timed)
+		keep_times(model, job, seq);
+	/* That of the CC-core is the last one. */
+	cc->running.job = job + model->vcore->nr;
+	nrt_world_begin(cc->world, &cc->running);
 }
 
 /* Did the job fail by itself, not with the others? Of one that nobody could wait for: unknown. */
@@ -496,6 +525,7 @@ static const struct nrt_cc_ops cc_ops = {
 	.begin = begin,
 	.refuse = refuse,
 	.show = show,
+	.places = places,
 	.started = started,
 	.end = end,
 	.leave = leave,

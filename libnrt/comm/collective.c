@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/event.h"
+#include "comm/cc_times.h"
 #include "comm/collective.h"
 #include "plan/type.h"
 
@@ -340,6 +341,16 @@ static NRT_STATUS end_jobs(struct nrt_collective *collective, NRT_STATUS status,
 	return status;
 }
 
+/* Somebody may ask for the times of the request. */
+static void keep_times(const struct nrt_collective *collective, const struct nrt_cc_job *job)
+{
+	const struct nrt_world *world = collective->world;
+
+	if (job->timed)
+		nrt_cc_times_add(world->worlds->times, world->vcore->vnc, collective->request.seq,
+				 job->running.cc, job->running.job);
+}
+
 static NRT_STATUS start(struct nrt_request *request)
 {
 	struct nrt_collective *collective = collective_of(request);
@@ -356,6 +367,7 @@ static NRT_STATUS start(struct nrt_request *request)
 		if (nrt_cc_begin(collective->group, &collective->runs[collective->begun],
 				 &collective->jobs[collective->begun], error))
 			return end_jobs(collective, error->status, error);
+		keep_times(collective, &collective->jobs[collective->begun]);
 		collective->begun++;
 	}
 	return NRT_SUCCESS;

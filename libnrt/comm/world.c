@@ -4,6 +4,7 @@
 
 #include "comm/cc_group.h"
 #include "comm/cc_team.h"
+#include "comm/cc_times.h"
 #include "comm/sockets.h"
 #include "comm/world.h"
 
@@ -33,10 +34,11 @@ NRT_STATUS nrt_worlds_init(struct nrt_worlds *worlds, unsigned int nr,
 		.sems = calloc(2ull * nr, sizeof(*worlds->sems)),
 		.dirty = calloc(2ull * nr, sizeof(*worlds->dirty)),
 		.next_sem = calloc(2ull * nr, sizeof(*worlds->next_sem)),
+		.times = nrt_cc_times_new(nr),
 	};
 	pthread_mutex_init(&worlds->lock, NULL);
 	if (worlds->world && worlds->models && worlds->sems && worlds->dirty &&
-	    worlds->next_sem)
+	    worlds->next_sem && worlds->times)
 		return NRT_SUCCESS;
 	nrt_worlds_fini(worlds);
 	return nrt_error_memory(error);
@@ -95,6 +97,7 @@ void nrt_worlds_fini(struct nrt_worlds *worlds)
 	free(worlds->sems);
 	free(worlds->dirty);
 	free(worlds->next_sem);
+	nrt_cc_times_free(worlds->times);
 	pthread_mutex_destroy(&worlds->lock);
 }
 
@@ -210,6 +213,8 @@ void nrt_world_fail_here(struct nrt_world *world, const struct nrt_error *why)
 	if (!world->failed.status) {
 		world->failed = *why;
 		cancel_running(world);
+		/* Who waits for times of ranks that end here has them at once. */
+		nrt_cc_times_end(world);
 	}
 	pthread_mutex_unlock(&world->lock);
 }
@@ -293,6 +298,7 @@ void nrt_world_put(struct nrt_world *world)
 {
 	if (!world || atomic_fetch_sub(&world->refs, 1) > 1)
 		return;
+	nrt_cc_times_end(world);
 	nrt_cc_groups_free(world);
 	nrt_cc_teams_free(world);
 	if (world->transport)

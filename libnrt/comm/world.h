@@ -16,8 +16,25 @@
 
 struct nrt_cc_group;
 struct nrt_cc_team;
+struct nrt_cc_times;
 struct nrt_running;
 struct nrt_worlds;
+
+/**
+ * struct nrt_time_series - of the ranks whose device times are worked out together (cc_times.h)
+ * @handle: on the chip; 0: there is none
+ * @first: of the members that this rank has, of which there are @jobs
+ * @sequence: number of the last run
+ */
+struct nrt_time_series {
+	uint32_t handle;
+	uint32_t first;
+	uint32_t jobs;
+	uint64_t sequence;
+};
+
+/* Of collectives that the host asks for, and of executions of models that have some. */
+enum nrt_time_kind { NRT_TIMES_OF_HOST, NRT_TIMES_OF_MODELS, NRT_NR_TIME_KINDS };
 
 /**
  * struct nrt_world - a rank
@@ -36,6 +53,7 @@ struct nrt_worlds;
  * @lock: protects what follows
  * @failed: why it has failed; status 0: it has not
  * @running: jobs that end when it fails
+ * @series: for device times
  * @groups: see comm/cc_group.h
  * @teams: see comm/cc_team.h
  */
@@ -54,6 +72,7 @@ struct nrt_world {
 	pthread_mutex_t lock;
 	struct nrt_error failed;
 	struct nrt_running *running;
+	struct nrt_time_series series[NRT_NR_TIME_KINDS];
 	struct nrt_cc_group *groups;
 	struct nrt_cc_team *teams;
 };
@@ -73,6 +92,7 @@ struct nrt_world {
  * @dirty: likewise: semaphores that need not be clear, because a world failed that used them
  * @next_sem: likewise: where the next ones are looked for first. So late posts of a rank that was
  *	given up do not meet those of a new group soon
+ * @times: of requests of the cores; has a lock of its own
  */
 struct nrt_worlds {
 	struct nrt_meetings *meetings;
@@ -87,6 +107,7 @@ struct nrt_worlds {
 	uint64_t (*sems)[NEURON_NR_SEMAPHORES / 64];
 	uint64_t (*dirty)[NEURON_NR_SEMAPHORES / 64];
 	unsigned int *next_sem;
+	struct nrt_cc_times *times;
 };
 
 /* For @nr cores; @env stays. */

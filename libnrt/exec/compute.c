@@ -167,6 +167,7 @@ static NRT_STATUS submit(struct execution *execution)
 {
 	struct nrt_model *model = execution->model;
 	struct drm_neuron_job args[NRT_MAX_JOBS];
+	const struct nrt_time_place *places = NULL;
 	struct nrt_view *views[NRT_MAX_JOBS];
 	NRT_STATUS status;
 	unsigned int i;
@@ -184,17 +185,19 @@ static NRT_STATUS submit(struct execution *execution)
 	nrt_vcore_lock(model->vcore, model->cc_core);
 	tell_switch(execution);
 	nrt_bind_view(model, execution->binding);
-	if (model->cc)
+	if (model->cc) {
 		views[i] = model->cc_ops->show(model, &args[i]);
-	status = nrt_vcore_submit(model->vcore, model->cc_core, views, args, &execution->job,
-				  &execution->request.error);
+		places = model->cc_ops->places(model);
+	}
+	status = nrt_vcore_submit(model->vcore, model->cc_core, views, args, places,
+				  &execution->job, &execution->request.error);
 	nrt_vcore_unlock(model->vcore, model->cc_core);
 	if (status)
 		nrt_event_end(&execution->on_core, status);
 	if (!status && model->group)
 		model->group->started(model, execution->job);
 	if (!status && model->cc)
-		model->cc_ops->started(model, execution->job + i);
+		model->cc_ops->started(model, execution->job, execution->request.seq);
 	return status;
 }
 
@@ -217,7 +220,7 @@ NRT_STATUS nrt_clear_semaphores(struct nrt_model *model, struct nrt_error *error
 			},
 		};
 	nrt_vcore_lock(model->vcore, NULL);
-	status = nrt_vcore_submit(model->vcore, NULL, NULL, args, &job, error);
+	status = nrt_vcore_submit(model->vcore, NULL, NULL, args, NULL, &job, error);
 	nrt_vcore_unlock(model->vcore, NULL);
 	if (status || nrt_vcore_wait(model->vcore, NULL, job, wait, error))
 		return error->status;

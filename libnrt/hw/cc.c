@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "hw/cc.h"
+#include "hw/series.h"
 #include "neuron/regs.h"
 
 static NRT_STATUS explain(const struct nrt_core *cc, const char *what, int ret,
@@ -12,7 +13,8 @@ static NRT_STATUS explain(const struct nrt_core *cc, const char *what, int ret,
 			     nrt_device_path(cc->device), what, strerror(-ret));
 }
 
-static int submit(struct nrt_core *cc, struct drm_neuron_job *args, uint64_t *job)
+static int submit(struct nrt_core *cc, struct drm_neuron_job *args,
+		  const struct nrt_time_place *place, uint64_t *job)
 {
 	struct drm_neuron_submit call = {
 		.claim = cc->device->claim,
@@ -21,19 +23,20 @@ static int submit(struct nrt_core *cc, struct drm_neuron_job *args, uint64_t *jo
 	int ret;
 
 	args->core = cc->index;
-	ret = cc->device->backend->submit(cc->device->chip, &call);
+	ret = nrt_series_submit(cc->device, &call, place);
 	*job = call.job;
 	return ret;
 }
 
 NRT_STATUS nrt_cc_submit(struct nrt_core *cc, struct nrt_view *view, struct drm_neuron_job *args,
-			 uint64_t *job, struct nrt_error *error)
+			 const struct nrt_time_place *place, uint64_t *job,
+			 struct nrt_error *error)
 {
 	int ret;
 
 	if (nrt_core_show(cc, view, args, error))
 		return error->status;
-	ret = submit(cc, args, job);
+	ret = submit(cc, args, place, job);
 	if (!ret)
 		return NRT_SUCCESS;
 	/* Next time all of the table is written. */
@@ -85,7 +88,7 @@ NRT_STATUS nrt_cc_clear(struct nrt_core *cc, unsigned int first, unsigned int co
 	for (i = first; i < first + count; i++)
 		sems[i / 64] |= 1ull << (i % 64);
 	pthread_mutex_lock(&cc->lock);
-	ret = submit(cc, &args, &job);
+	ret = submit(cc, &args, NULL, &job);
 	pthread_mutex_unlock(&cc->lock);
 	if (ret)
 		return explain(cc, "clear semaphores", ret, error);

@@ -9,10 +9,11 @@
 
 /*
  * Submit @args to @cc, whose window table then shows @view. With the lock of @cc, because a table
- * and the job that latches it belong together.
+ * and the job that latches it belong together. @place: of a time group, or NULL.
  */
 NRT_STATUS nrt_cc_submit(struct nrt_core *cc, struct nrt_view *view, struct drm_neuron_job *args,
-			 uint64_t *job, struct nrt_error *error);
+			 const struct nrt_time_place *place, uint64_t *job,
+			 struct nrt_error *error);
 
 /* Wait for a job. The driver ends every job, so there is no limit here. */
 NRT_STATUS nrt_cc_wait(struct nrt_core *cc, uint64_t job, struct drm_neuron_wait_job *result,

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hw/series.h"
 #include "hw/vcore.h"
 
 struct nrt_plan_place nrt_vcore_place(const struct nrt_vcore *vcore)
@@ -43,7 +44,7 @@ static struct nrt_core *core_of(const struct nrt_vcore *vcore, struct nrt_core *
 
 static NRT_STATUS show_and_submit(struct nrt_vcore *vcore, struct nrt_core *cc,
 				  struct nrt_view *const *views, struct drm_neuron_submit *submit,
-				  struct nrt_error *error)
+				  const struct nrt_time_place *places, struct nrt_error *error)
 {
 	struct drm_neuron_job *args = (void *)(uintptr_t)submit->jobs.pointer;
 	struct nrt_device *device = vcore->device;
@@ -53,7 +54,7 @@ static NRT_STATUS show_and_submit(struct nrt_vcore *vcore, struct nrt_core *cc,
 	for (i = 0; views && i < submit->jobs.count; i++)
 		if (nrt_core_show(core_of(vcore, cc, i), views[i], &args[i], error))
 			return error->status;
-	ret = device->backend->submit(device->chip, submit);
+	ret = nrt_series_submit(device, submit, places);
 	if (ret)
 		return nrt_error_set(error, nrt_status_of_errno(ret), "core %u: cannot submit: %s",
 				     vcore->number, strerror(-ret));
@@ -62,7 +63,8 @@ static NRT_STATUS show_and_submit(struct nrt_vcore *vcore, struct nrt_core *cc,
 
 NRT_STATUS nrt_vcore_submit(struct nrt_vcore *vcore, struct nrt_core *cc,
 			    struct nrt_view *const *views, struct drm_neuron_job *args,
-			    uint64_t *job, struct nrt_error *error)
+			    const struct nrt_time_place *places, uint64_t *job,
+			    struct nrt_error *error)
 {
 	struct drm_neuron_submit submit = {
 		.claim = vcore->device->claim,
@@ -72,7 +74,7 @@ NRT_STATUS nrt_vcore_submit(struct nrt_vcore *vcore, struct nrt_core *cc,
 
 	for (i = 0; i < submit.jobs.count; i++)
 		args[i].core = core_of(vcore, cc, i)->index;
-	if (!show_and_submit(vcore, cc, views, &submit, error)) {
+	if (!show_and_submit(vcore, cc, views, &submit, places, error)) {
 		*job = submit.job;
 		return NRT_SUCCESS;
 	}

@@ -68,11 +68,13 @@ void nrt_vcore_unlock(struct nrt_vcore *vcore, struct nrt_core *cc);
  * Submit @args: a job for each physical core, and the last one for @cc unless that is NULL. They
  * are a gang: they start and end together. @views: what the window tables must show, or NULL:
  * they stay as they are. With nrt_vcore_lock(), because a table and the job that latches it belong
- * together. *@job is the id of the first job, the others have the next numbers.
+ * together. @places: of each job in a time group, or NULL. *@job is the id of the first job, the
+ * others have the next numbers.
  */
 NRT_STATUS nrt_vcore_submit(struct nrt_vcore *vcore, struct nrt_core *cc,
 			    struct nrt_view *const *views, struct drm_neuron_job *args,
-			    uint64_t *job, struct nrt_error *error);
+			    const struct nrt_time_place *places, uint64_t *job,
+			    struct nrt_error *error);
 
 /*
  * Wait for all jobs of a submission; a result of each in @wait. The driver ends every job, so

@@ -135,7 +135,8 @@ typedef NRT_STATUS nrt_cc_end_fn(struct nrt_model *model, const struct drm_neuro
  * @refuse: instead of @begin: this rank cannot execute, as @error says; the others are told, and it
  *	waits for them if they have not met yet
  * @show: with the lock of the CC-core: fill its job, and return what its window table must show
- * @started: the gang was submitted; the CC-core has job @job
+ * @places: which members of a time group the jobs of the gang are, or NULL
+ * @started: the gang of request @seq was submitted; its first job is @job
  * @end: it has ended, with @result of the CC-core, or was not submitted, NULL; @error says why it
  *	failed, or that it did not, and afterwards the same in the light of the collectives
  * @leave: the model goes
@@ -144,7 +145,8 @@ struct nrt_cc_ops {
 	nrt_cc_begin_fn *begin;
 	void (*refuse)(struct nrt_model *model, const struct nrt_error *error);
 	struct nrt_view *(*show)(struct nrt_model *model, struct drm_neuron_job *args);
-	void (*started)(struct nrt_model *model, uint64_t job);
+	const struct nrt_time_place *(*places)(struct nrt_model *model);
+	void (*started)(struct nrt_model *model, uint64_t job, uint64_t seq);
 	nrt_cc_end_fn *end;
 	void (*leave)(struct nrt_model *model);
 };

@@ -6,7 +6,7 @@
 #ifndef NRT_EMU_H
 #define NRT_EMU_H
 
-#include <nrt/nrt.h>
+#include <nrt/nrt_async.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -92,6 +92,30 @@ typedef struct nrt_emu_place {
 	uint32_t pad;
 } nrt_emu_place_t;
 
+/* Why the times of a rank are not exact. */
+enum nrt_emu_time_cause {
+	NRT_EMU_TIME_EXACT = 0,
+	NRT_EMU_TIME_RANK = 1,		/* the job of a rank failed, or was ended */
+	NRT_EMU_TIME_ENDED = 2,		/* a rank has left, and did not take part */
+	NRT_EMU_TIME_OVERFLOW = 3,	/* the device has no room for so much work at once */
+	NRT_EMU_TIME_ORDER = 4,		/* it follows something whose times are not exact */
+};
+
+/**
+ * struct nrt_emu_group_time - device times of a rank's part in a collective (24 bytes,
+ *	append-only)
+ * @start_ns: modelled device time of the start; 0 when the device models none
+ * @end_ns: modelled device time of the end; 0 when the device models none
+ * @flags: NRT_EMU_INEXACT or 0. Inexact ones are times of a rank that has all links for itself
+ * @cause: enum nrt_emu_time_cause
+ */
+typedef struct nrt_emu_group_time {
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint32_t flags;
+	uint32_t cause;
+} nrt_emu_group_time_t;
+
 #pragma GCC visibility push(default)
 
 /**
@@ -140,6 +164,54 @@ NRT_STATUS nrt_emu_get_trace(const nrt_model_t *model, nrt_emu_event_t *events, 
  * Return: NRT_INVALID for a core that the process does not own.
  */
 NRT_STATUS nrt_emu_get_core_place(uint32_t vnc, nrt_emu_place_t *place, size_t size);
+
+/**
+ * nrt_emu_join_group_times() - work out device times of several ranks together
+ * @vnc: core of this rank
+ * @ranks: by their number in the world, this one among them
+ * @count: how many
+ *
+ * From now on their collectives share links and memories in device time, too: those of
+ * nrta_cc_schedule(), and executions of models with collectives. The first one of each rank belongs
+ * to the first ones of the others, and so on, also when they are of other replica groups. Results
+ * are the same, and nothing waits for times.
+ *
+ * All of these ranks call it with the same list, while they have no collective under way, and wait
+ * for each other. It ends with the world: after nrt_cc_global_comm_init() the ranks join anew.
+ *
+ * What nrt_emu_get_last_execution() tells of such an execution are times without any wait for links
+ * and memories. An execution that is traced takes no part, so its times are not exact.
+ *
+ * Return: NRT_INVALID: the core is no rank, or none of the list; NRT_FAILURE: the chips do not
+ * tell such times, as those of the driver; NRT_TIMEOUT; why the world has failed.
+ */
+NRT_STATUS nrt_emu_join_group_times(uint32_t vnc, const uint32_t *ranks, uint32_t count);
+
+/**
+ * nrt_emu_leave_group_times() - collectives of a rank have times of their own from now on
+ * @vnc: core of the rank
+ *
+ * Times of the others that this rank has not taken part in are not exact then.
+ */
+NRT_STATUS nrt_emu_leave_group_times(uint32_t vnc);
+
+/**
+ * nrt_emu_get_group_time() - device times of a collective
+ * @vnc: core that has scheduled it
+ * @seq: what nrta_cc_schedule() or nrta_execute_schedule() gave; it has completed
+ * @timeout_ms: how long to wait for the times, which are known when all ranks have ended; 0: not
+ *	at all
+ * @time: filled
+ * @size: sizeof(nrt_emu_group_time_t) of the caller; no more bytes are written
+ *
+ * The times of all ranks of a collective belong to one clock. They are the same on every run of a
+ * program whose ranks do the same work in the same order.
+ *
+ * Return: NRT_TIMEOUT: not known yet; NRT_QUEUE_EMPTY: it was not timed, or too long ago, which the
+ * last 256 of a core are not; NRT_INVALID for a core that the process does not own.
+ */
+NRT_STATUS nrt_emu_get_group_time(uint32_t vnc, nrta_seq_t seq, uint32_t timeout_ms,
+				  nrt_emu_group_time_t *time, size_t size);
 
 #pragma GCC visibility pop
 
