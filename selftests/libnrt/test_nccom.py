@@ -371,8 +371,6 @@ class Refusals(Tool):
                      "2")
         self.refused("--sb2sb: not possible yet: needs another NEFF than the tool makes", "-r",
                      "2", "allr", "--sb2sb")
-        self.refused("--modelled: not possible yet: libnrt does not tell device times of "
-                     "collectives", "-r", "2", "allr", "--modelled")
 
     def test_every_option_of_the_public_guide_is_known(self):
         """It is done or refused by name, never ignored."""

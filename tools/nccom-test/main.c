@@ -7,7 +7,10 @@
 #include <string.h>
 #include <time.h>
 
+#include <nrt/nrt.h>
+
 #include "groups.h"
+#include "neuron/generation.h"
 #include "options.h"
 #include "output.h"
 #include "ranks.h"
@@ -32,7 +35,7 @@ struct test {
 	struct ranks *ranks;
 	struct report *report;
 	struct ranks_size size;
-	uint64_t *times;
+	struct ranks_times times;
 	unsigned int failed;
 };
 
@@ -70,7 +73,7 @@ static void show_progress(void *arg, unsigned int done)
 {
 	const struct test *test = arg;
 
-	if (test->times)
+	if (test->times.wall)
 		report_progress(test->report, &test->size.shape, done,
 				operations_of(&test->size));
 }
@@ -102,10 +105,10 @@ static bool test_size(struct test *test, uint64_t size)
 		test->failed++;
 		return true;
 	}
-	end = ranks_run(test->ranks, now, test->times, why);
+	end = ranks_run(test->ranks, now, &test->times, why);
 	report_progress(test->report, shape, 0, 0);
 	if (end == RANKS_OK) {
-		if (!report_row(test->report, shape, ranks_algorithm(test->ranks), test->times,
+		if (!report_row(test->report, shape, ranks_algorithm(test->ranks), &test->times,
 				(size_t)now->runs * now->run_iters))
 			return true;
 		complain("out of memory");
@@ -120,6 +123,31 @@ static bool test_size(struct test *test, uint64_t size)
 	return end == RANKS_WRONG;
 }
 
+/* Documented GB/s of a link of the chips, each way, in the unit of the table; 0: not known. */
+static double link_bandwidth(void)
+{
+	const struct neuron_gen *gens[] = { &neuron_gen_trn1, &neuron_gen_trn2, &neuron_gen_trn3 };
+	nrt_instance_info_t info = { 0 };
+	unsigned int i;
+
+	if (nrt_get_instance_info(&info, sizeof(info)))
+		return 0;
+	for (i = 0; i < sizeof(gens) / sizeof(gens[0]); i++)
+		if (!strcmp(gens[i]->core_arch, info.arch_name))
+			return gens[i]->link_mbps * 1e6 / (1u << 30);
+	return 0;
+}
+
+static int take_times(struct test *test)
+{
+	size_t nr = (size_t)test->size.runs * test->size.run_iters;
+
+	test->times.wall = calloc(nr, sizeof(*test->times.wall));
+	if (test->options.modelled)
+		test->times.device = calloc(nr, sizeof(*test->times.device));
+	return test->times.wall && (test->times.device || !test->options.modelled) ? 0 : -1;
+}
+
 static int test_sizes(struct test *test)
 {
 	const struct options *options = &test->options;
@@ -127,10 +155,9 @@ static int test_sizes(struct test *test)
 	char why[512];
 
 	count_operations(test);
-	test->times = calloc((size_t)test->size.runs * test->size.run_iters,
-			     sizeof(*test->times));
-	if (!test->times)
+	if (take_times(test))
 		return complain("out of memory");
+	report_link(test->report, link_bandwidth());
 	report_head(test->report);
 	while (size && test_size(test, size))
 		size = options_next_size(options, size);
@@ -185,6 +212,7 @@ static int run(struct test *test)
 		.groups = &test->groups,
 		.kind = options->kind,
 		.seed = options->seed,
+		.modelled = options->modelled,
 		.interrupted = &interrupted,
 		.progress = show_progress,
 		.arg = test,
@@ -223,7 +251,8 @@ int main(int argc, char **argv)
 	}
 	report_free(test.report);
 	groups_fini(&test.groups);
-	free(test.times);
+	free(test.times.wall);
+	free(test.times.device);
 	if (interrupted) {
 		signal(interrupted, SIG_DFL);
 		raise(interrupted);

@@ -66,6 +66,8 @@ static const struct argp_option table[] = {
 	{ "iters", 'n', "N", 0, "operations that are measured (20)", RUNS },
 	{ "maxbytes", 'e', "SIZE", 0, "the largest size (32M)", RUNS },
 	{ "minbytes", 'b', "SIZE", 0, "the smallest size (32M)", RUNS },
+	{ "modelled", OPTION_MODELLED, NULL, 0,
+	  "columns of device time, beside the bandwidth of a link; of this project", RUNS },
 	{ "neff_iters", 'I', "N", 0, "repeat -w and -n operations N times", RUNS },
 	{ "neff_warmup_iters", 'W', "N", 0, "before that N times without measuring", RUNS },
 	{ "nnodes", 'N', "N", 0, "servers; there can be one", RUNS },
@@ -91,8 +93,6 @@ static const struct argp_option table[] = {
 	{ "hosts", 's', "HOST...", 0, ONE_SERVER, REFUSED },
 	{ "hosts-file", OPTION_HOSTS_FILE, "FILE", 0, ONE_SERVER, REFUSED },
 	{ "input-shape", OPTION_INPUT_SHAPE, "SHAPE", 0, NO_NEFF, REFUSED },
-	{ "modelled", OPTION_MODELLED, NULL, 0,
-	  "not possible yet: libnrt does not tell device times of collectives", REFUSED },
 	{ "mpi-log-dir", OPTION_MPI_LOG, "DIR", 0, ONE_SERVER, REFUSED },
 	{ "output-shape", OPTION_OUTPUT_SHAPE, "SHAPE", 0, NO_NEFF, REFUSED },
 	{ "sb2sb", OPTION_SBUF, NULL, 0, NO_NEFF, REFUSED },
@@ -378,6 +378,9 @@ static error_t parse_option(struct parsing *parsing, int key, char *arg, struct 
 	case OPTION_DEBUG:
 		options->debug = true;
 		options->quiet = true;
+		return 0;
+	case OPTION_MODELLED:
+		options->modelled = true;
 		return 0;
 	case OPTION_NON_INTERACTIVE:
 		options->quiet = true;

@@ -40,6 +40,7 @@ struct statistic {
  * @json: file for the results, or NULL
  * @quiet: no progress
  * @debug: libnrt says what it does
+ * @modelled: columns of device time
  * @show_algorithm: a column of it
  * @show_sizes: columns of input and output
  * @stat, @nr_stats: columns of times
@@ -64,6 +65,7 @@ struct options {
 	const char *json;
 	bool quiet;
 	bool debug;
+	bool modelled;
 	bool show_algorithm;
 	bool show_sizes;
 	struct statistic stat[MAX_STATS];

@@ -9,6 +9,14 @@
 
 #include "rank.h"
 
+/*
+ * Device times are asked for when so many operations have followed. If they are not known by then
+ * the rank waits: the chips work out those of 64 operations of a core at a time, and those of more
+ * would not be exact.
+ */
+#define TIMES_LATER	32
+/* At the end the last ones are waited for. */
+#define TIMES_MS	600000
 /* Of each byte of an output before an operation. */
 #define UNWRITTEN	0xa5
 
@@ -61,6 +69,16 @@ void rank_join(struct rank *rank)
 	if (rank_goes_on(rank))
 		rank_check(rank, "making an error tracker",
 			   nrta_error_tracker_create(rank->number, &rank->tracker));
+}
+
+void rank_join_times(struct rank *rank)
+{
+	const struct groups *groups = rank->ranks->of.groups;
+
+	if (rank->group >= 0)
+		rank_check(rank, "meeting the others for device times",
+			   nrt_emu_join_group_times(rank->number, groups->rank,
+						    groups->nr * groups->size));
 }
 
 void rank_give_tensors(struct rank *rank)
@@ -175,9 +193,10 @@ static void schedule_cc(struct rank *rank, nrt_cc_comm_t *comm, nrta_seq_t *seq)
 			   nrta_cc_schedule(&context, 0, rank->tracker, seq));
 }
 
-static void operate(struct rank *rank, nrt_cc_comm_t *comm)
+/* *@seq is the operation's request. */
+static void operate(struct rank *rank, nrt_cc_comm_t *comm, nrta_seq_t *request)
 {
-	nrta_seq_t seq;
+	nrta_seq_t seq = 0;
 
 	if (rank->model)
 		rank_check(rank, rank->ranks->of.operation->name,
@@ -185,10 +204,19 @@ static void operate(struct rank *rank, nrt_cc_comm_t *comm)
 						 rank->tracker, &seq));
 	else
 		schedule_cc(rank, comm, &seq);
+	*request = seq;
 	if (!rank->end)
 		wait_for(rank, seq);
 	if (!rank->end)
 		check_tracker(rank);
+}
+
+/* The device time of operation @i of the run. */
+static void get_time(struct rank *rank, unsigned int i)
+{
+	rank_check(rank, "asking for a device time",
+		   nrt_emu_get_group_time(rank->number, rank->requests[i], TIMES_MS,
+					  &rank->device[i], sizeof(rank->device[i])));
 }
 
 void rank_operate(struct rank *rank)
@@ -202,18 +230,25 @@ void rank_operate(struct rank *rank)
 		.ctx_device_count = ranks->of.nr,
 		.vnc = rank->number,
 	};
-	unsigned int i;
+	unsigned int i, told = 0;
+	nrta_seq_t request;
 
 	if (rank->group < 0)
 		return;
 	comm.replica_group = &groups->rank[(unsigned int)rank->group * groups->size];
 	rank->begin = now_ns();
 	for (i = 0; i < ranks->count && rank_goes_on(rank); i++) {
-		operate(rank, &comm);
+		operate(rank, &comm, &request);
 		rank->ends[i] = now_ns();
+		if (rank->requests)
+			rank->requests[i] = request;
 		if (!rank->me && !rank->group)
 			atomic_fetch_add(&ranks->done, 1);
+		if (rank->requests && i - told >= TIMES_LATER && rank_goes_on(rank))
+			get_time(rank, told++);
 	}
+	while (rank->requests && told < i && rank_goes_on(rank))
+		get_time(rank, told++);
 }
 
 /* --- Comparing --- */

@@ -7,6 +7,8 @@
 
 #include <pthread.h>
 
+#include <nrt/nrt_emu.h>
+
 #include "golden.h"
 #include "neff.h"
 #include "ranks.h"
@@ -29,6 +31,7 @@
  * @why: its message
  * @begin: time at which a run began
  * @ends: times at which the operations of that run ended
+ * @requests: their numbers in libnrt, and @device their device times, if these are wanted; or NULL
  */
 struct rank {
 	struct ranks *ranks;
@@ -48,6 +51,8 @@ struct rank {
 	char why[RANKS_WHY];
 	uint64_t begin;
 	uint64_t *ends;
+	nrta_seq_t *requests;
+	nrt_emu_group_time_t *device;
 };
 
 typedef void rank_work(struct rank *rank);
@@ -91,6 +96,8 @@ struct ranks {
  * to stop; @end and @why of the rank say so.
  */
 void rank_join(struct rank *rank);
+/* The device times of all ranks of groups are worked out together. */
+void rank_join_times(struct rank *rank);
 void rank_take_tensors(struct rank *rank);
 /* Load the NEFF, if there is one, and unload it. */
 void rank_load(struct rank *rank);

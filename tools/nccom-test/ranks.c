@@ -110,9 +110,35 @@ static uint64_t last_begin(const struct ranks *ranks)
 	return last;
 }
 
-/* @count operations; the first @skip of them are not measured. */
+/* The device time of operation @i in ns, on all ranks. */
+static uint64_t device_time(const struct ranks *ranks, unsigned int i, struct ranks_times *times)
+{
+	const nrt_emu_group_time_t *time;
+	uint64_t start = 0, end = 0;
+	uint32_t cause = 0;
+	unsigned int r;
+
+	for (r = 0; r < ranks->of.nr; r++) {
+		if (ranks->rank[r].group < 0)
+			continue;
+		time = &ranks->rank[r].device[i];
+		start = time->start_ns > start ? time->start_ns : start;
+		end = time->end_ns > end ? time->end_ns : end;
+		cause = time->flags & NRT_EMU_INEXACT ? time->cause : cause;
+	}
+	if (cause) {
+		times->inexact++;
+		times->cause = cause;
+	}
+	return end > start ? end - start : 0;
+}
+
+/*
+ * @count operations; the first @skip of them are not measured, the times of others go to place @at
+ * and behind it.
+ */
 static enum ranks_end run(struct ranks *ranks, unsigned int count, unsigned int skip,
-			  uint64_t *times, char why[RANKS_WHY])
+			  struct ranks_times *times, size_t at, char why[RANKS_WHY])
 {
 	enum ranks_end end;
 	uint64_t before, last;
@@ -125,14 +151,17 @@ static enum ranks_end run(struct ranks *ranks, unsigned int count, unsigned int 
 	before = last_begin(ranks);
 	for (i = 0; i < count; i++) {
 		last = last_end(ranks, i);
+		if (i >= skip && ranks->of.modelled)
+			times->device[at] = device_time(ranks, i, times);
 		if (i >= skip)
-			*times++ = last > before ? last - before : 0;
+			times->wall[at++] = last > before ? last - before : 0;
 		before = last;
 	}
 	return RANKS_OK;
 }
 
-static enum ranks_end run_all(struct ranks *ranks, uint64_t *times, char why[RANKS_WHY])
+static enum ranks_end run_all(struct ranks *ranks, struct ranks_times *times,
+			      char why[RANKS_WHY])
 {
 	const struct ranks_size *size = &ranks->size;
 	enum ranks_end end = RANKS_OK;
@@ -140,24 +169,30 @@ static enum ranks_end run_all(struct ranks *ranks, uint64_t *times, char why[RAN
 
 	if (size->warmup) {
 		end = all_do(ranks, rank_spoil_output, why) ?:
-		      run(ranks, size->warmup, size->warmup, NULL, why) ?:
+		      run(ranks, size->warmup, size->warmup, times, 0, why) ?:
 		      all_do(ranks, rank_compare, why);
 	}
 	for (i = 0; i < size->runs && !end; i++) {
 		end = all_do(ranks, rank_spoil_output, why) ?:
-		      run(ranks, size->run_warmup + size->run_iters, size->run_warmup,
-			  times + (size_t)i * size->run_iters, why);
+		      run(ranks, size->run_warmup + size->run_iters, size->run_warmup, times,
+			  (size_t)i * size->run_iters, why);
 	}
 	return end ?: all_do(ranks, rank_compare, why);
 }
 
 static int take_times(struct ranks *ranks, unsigned int count, char why[RANKS_WHY])
 {
+	struct rank *rank;
 	unsigned int i;
 
 	for (i = 0; i < ranks->of.nr; i++) {
-		ranks->rank[i].ends = calloc(count, sizeof(*ranks->rank[i].ends));
-		if (!ranks->rank[i].ends) {
+		rank = &ranks->rank[i];
+		rank->ends = calloc(count, sizeof(*rank->ends));
+		if (ranks->of.modelled) {
+			rank->requests = calloc(count, sizeof(*rank->requests));
+			rank->device = calloc(count, sizeof(*rank->device));
+		}
+		if (!rank->ends || (ranks->of.modelled && (!rank->requests || !rank->device))) {
 			snprintf(why, RANKS_WHY, "out of memory");
 			return -1;
 		}
@@ -171,7 +206,11 @@ static void give_times(struct ranks *ranks)
 
 	for (i = 0; i < ranks->of.nr; i++) {
 		free(ranks->rank[i].ends);
+		free(ranks->rank[i].requests);
+		free(ranks->rank[i].device);
 		ranks->rank[i].ends = NULL;
+		ranks->rank[i].requests = NULL;
+		ranks->rank[i].device = NULL;
 	}
 }
 
@@ -199,8 +238,8 @@ static int make_neff(struct ranks *ranks, char why[RANKS_WHY])
 			 place.lnc, why);
 }
 
-enum ranks_end ranks_run(struct ranks *ranks, const struct ranks_size *size, uint64_t *times,
-			 char why[RANKS_WHY])
+enum ranks_end ranks_run(struct ranks *ranks, const struct ranks_size *size,
+			 struct ranks_times *times, char why[RANKS_WHY])
 {
 	unsigned int most = size->run_warmup + size->run_iters;
 	enum ranks_end end = RANKS_FAILED;
@@ -209,6 +248,8 @@ enum ranks_end ranks_run(struct ranks *ranks, const struct ranks_size *size, uin
 	if (most < size->warmup)
 		most = size->warmup;
 	ranks->size = *size;
+	times->inexact = 0;
+	times->cause = 0;
 	atomic_store(&ranks->done, 0);
 	forget_ends(ranks);
 	if (!take_times(ranks, most, why) && !make_neff(ranks, why))
@@ -222,6 +263,15 @@ enum ranks_end ranks_run(struct ranks *ranks, const struct ranks_size *size, uin
 	}
 	neff_free(&ranks->neff);
 	return end;
+}
+
+/* Are the chips emulated in this process? Their memory is the host's then. */
+static bool chips_are_here(void)
+{
+	const char *backend = getenv("NEURON_RT_BACKEND") ?: "";
+
+	return !strcmp(backend, "embedded") ||
+	       (!strcmp(backend, "auto") && access("/dev/accel", F_OK));
 }
 
 /* --- Memory --- */
@@ -244,15 +294,6 @@ static uint64_t host_memory(void)
 static double gib(uint64_t bytes)
 {
 	return (double)bytes / (1u << 30);
-}
-
-/* Memory of chips in this process is memory of the host. */
-static bool chips_are_here(void)
-{
-	const char *backend = getenv("NEURON_RT_BACKEND") ?: "";
-
-	return !strcmp(backend, "embedded") ||
-	       (!strcmp(backend, "auto") && access("/dev/accel", F_OK));
 }
 
 /* Bytes of the chip's memory that a rank needs. */
@@ -454,6 +495,11 @@ enum ranks_end ranks_new(const struct ranks_of *of, struct ranks **out, char why
 	enum ranks_end end;
 	NRT_STATUS status;
 
+	if (of->modelled && !chips_are_here()) {
+		snprintf(why, RANKS_WHY,
+			 "--modelled: the driver does not tell device times of several ranks yet; NEURON_RT_BACKEND=embedded has chips that do");
+		return RANKS_FAILED;
+	}
 	if (check_cores(of->nr, why))
 		return RANKS_FAILED;
 	ranks = allocate(of);
@@ -470,6 +516,8 @@ enum ranks_end ranks_new(const struct ranks_of *of, struct ranks **out, char why
 		return RANKS_FAILED;
 	}
 	end = all_do(ranks, rank_join, why);
+	if (!end && of->modelled)
+		end = all_do(ranks, rank_join_times, why);
 	if (end) {
 		ranks_free(ranks);
 		return end;

@@ -6,6 +6,7 @@
 #define NCCOM_RANKS_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "groups.h"
 #include "values.h"
@@ -29,6 +30,7 @@ enum ranks_end {
  * @nr: ranks, on the first @nr cores
  * @groups: of them
  * @kind, @seed: of the numbers that they begin with
+ * @modelled: device times are wanted, too
  * @interrupted: somebody wants them to end
  * @progress: called by the caller's thread while ranks work, with the operations that have ended;
  *	NULL: nobody wants to know
@@ -42,6 +44,7 @@ struct ranks_of {
 	const struct groups *groups;
 	enum values_kind kind;
 	uint64_t seed;
+	bool modelled;
 	const atomic_int *interrupted;
 	void (*progress)(void *arg, unsigned int done);
 	void *arg;
@@ -74,14 +77,28 @@ int ranks_plan(struct ranks *ranks, const struct shape *shape, char why[RANKS_WH
 /* The algorithm of the last ranks_plan(). */
 const char *ranks_algorithm(const struct ranks *ranks);
 
+/**
+ * struct ranks_times - how long operations took
+ * @wall: ns of each measured operation, in order: from the end of the one before, on the last rank,
+ *	to its own end there
+ * @device: likewise ns of device time, if that is wanted: from the start on the rank that starts
+ *	last to the end on the rank that ends last
+ * @inexact: operations whose device time is not exact
+ * @cause: enum nrt_emu_time_cause of one of them
+ */
+struct ranks_times {
+	uint64_t *wall;
+	uint64_t *device;
+	unsigned int inexact;
+	uint32_t cause;
+};
+
 /*
  * Do all operations of @size, whose shape is that of the last ranks_plan(). After the warm-up, and
  * after the last operation, each element of each output is compared with what it must be.
- *
- * @times: filled with the time of each measured operation in ns, in order: from the end of the one
- * before, on the last rank, to its own end there.
+ * @times: filled.
  */
-enum ranks_end ranks_run(struct ranks *ranks, const struct ranks_size *size, uint64_t *times,
-			 char why[RANKS_WHY]);
+enum ranks_end ranks_run(struct ranks *ranks, const struct ranks_size *size,
+			 struct ranks_times *times, char why[RANKS_WHY]);
 
 #endif /* NCCOM_RANKS_H */

@@ -9,12 +9,14 @@
 
 #include <json-c/json.h>
 
+#include <nrt/nrt_emu.h>
+
 #include "report.h"
 
 #define GIB		(1024.0 * 1024 * 1024)
 /* Between two columns. */
 #define GAP		4
-#define MAX_COLUMNS	(MAX_STATS + 8)
+#define MAX_COLUMNS	(2 * MAX_STATS + 12)
 
 /**
  * struct column - a column of the table
@@ -30,6 +32,8 @@ struct column {
  * struct report - what is printed
  * @options: of the command line
  * @ranks: of a group
+ * @link: GB/s of a link, for device times
+ * @inexact, @cause: operations whose device time is not exact, and why one of them is not
  * @column, @nr_columns: of the table
  * @results: the JSON array
  * @file, @created: the JSON file, or -1; it was not there before
@@ -38,6 +42,9 @@ struct column {
 struct report {
 	const struct options *options;
 	unsigned int ranks;
+	double link;
+	unsigned int inexact;
+	uint32_t cause;
 	struct column column[MAX_COLUMNS];
 	unsigned int nr_columns;
 	struct json_object *results;
@@ -64,13 +71,23 @@ static int digits_of(uint64_t number)
 	return snprintf(NULL, 0, "%llu", (unsigned long long)number);
 }
 
+static void add_times(struct report *report, const char *what)
+{
+	const struct options *options = report->options;
+	char head[32];
+	unsigned int i;
+
+	for (i = 0; i < options->nr_stats; i++) {
+		snprintf(head, sizeof(head), "%s:%s(us)", what, options->stat[i].name);
+		add_column(report, head, 0);
+	}
+}
+
 static void add_columns(struct report *report)
 {
 	const struct options *options = report->options;
 	int digits = digits_of(shape_of(options->operation, options->type, report->ranks,
 					options->max).size);
-	char head[32];
-	unsigned int i;
 
 	add_column(report, "size(B)", digits);
 	add_column(report, "count(elems)", 0);
@@ -79,14 +96,22 @@ static void add_columns(struct report *report)
 		add_column(report, "total_output_size(B)", 0);
 	}
 	add_column(report, "type", 6);
-	for (i = 0; i < options->nr_stats; i++) {
-		snprintf(head, sizeof(head), "time:%s(us)", options->stat[i].name);
-		add_column(report, head, 0);
-	}
+	add_times(report, "time");
 	add_column(report, "algbw(GB/s)", 0);
 	add_column(report, "busbw(GB/s)", 0);
+	if (options->modelled) {
+		add_times(report, "device");
+		add_column(report, "device:algbw(GB/s)", 0);
+		add_column(report, "device:busbw(GB/s)", 0);
+		add_column(report, "link(GB/s)", 0);
+	}
 	if (options->show_algorithm)
 		add_column(report, "algorithm", 0);
+}
+
+void report_link(struct report *report, double bandwidth)
+{
+	report->link = bandwidth;
 }
 
 void report_head(const struct report *report)
@@ -147,24 +172,47 @@ static double stat_of(const struct statistic *stat, const uint64_t *times, size_
 /* --- A row --- */
 
 /**
- * struct row - a result
- * @shape: size
- * @algorithm: name
+ * struct figures - what times say
  * @us: each statistic, in microseconds
  * @algbw, @busbw: bandwidths
  */
-struct row {
-	const struct shape *shape;
-	const char *algorithm;
+struct figures {
 	double us[MAX_STATS];
 	double algbw;
 	double busbw;
 };
 
+/**
+ * struct row - a result
+ * @shape: size
+ * @algorithm: name
+ * @wall, @device: of both kinds of time
+ * @inexact: operations whose device time is not exact
+ */
+struct row {
+	const struct shape *shape;
+	const char *algorithm;
+	struct figures wall;
+	struct figures device;
+	unsigned int inexact;
+};
+
+/* With @mark each figure has it, because it is not exact. */
+static void print_figures(const struct report *report, unsigned int *at,
+			  const struct figures *figures, const char *mark)
+{
+	unsigned int i;
+
+	for (i = 0; i < report->options->nr_stats; i++)
+		print_cell(report, at, "%s%.2f", mark, figures->us[i]);
+	print_cell(report, at, "%s%.2f", mark, figures->algbw);
+	print_cell(report, at, "%s%.2f", mark, figures->busbw);
+}
+
 static void print_row(const struct report *report, const struct row *row)
 {
 	const struct options *options = report->options;
-	unsigned int at = 0, i;
+	unsigned int at = 0;
 
 	print_cell(report, &at, "%llu", (unsigned long long)row->shape->size);
 	print_cell(report, &at, "%llu",
@@ -174,10 +222,11 @@ static void print_row(const struct report *report, const struct row *row)
 		print_cell(report, &at, "%llu", (unsigned long long)row->shape->output);
 	}
 	print_cell(report, &at, "%s", options->type->name);
-	for (i = 0; i < options->nr_stats; i++)
-		print_cell(report, &at, "%.2f", row->us[i]);
-	print_cell(report, &at, "%.2f", row->algbw);
-	print_cell(report, &at, "%.2f", row->busbw);
+	print_figures(report, &at, &row->wall, "");
+	if (options->modelled) {
+		print_figures(report, &at, &row->device, row->inexact ? "~" : "");
+		print_cell(report, &at, "%.2f", report->link);
+	}
 	if (options->show_algorithm)
 		print_cell(report, &at, "%s", row->algorithm);
 	putchar('\n');
@@ -189,12 +238,28 @@ static void add_number(struct json_object *result, const char *key, uint64_t num
 	json_object_object_add(result, key, json_object_new_int64((int64_t)number));
 }
 
+/* @prefix: of bandwidths; @what: of times. */
+static void add_figures(const struct report *report, struct json_object *result,
+			const struct figures *figures, const char *prefix, const char *what)
+{
+	const struct options *options = report->options;
+	char key[32];
+	unsigned int i;
+
+	snprintf(key, sizeof(key), "%salgbw(GB/s)", prefix);
+	json_object_object_add(result, key, json_object_new_double(figures->algbw));
+	snprintf(key, sizeof(key), "%sbusbw(GB/s)", prefix);
+	json_object_object_add(result, key, json_object_new_double(figures->busbw));
+	for (i = 0; i < options->nr_stats; i++) {
+		snprintf(key, sizeof(key), "%s:%s(us)", what, options->stat[i].name);
+		json_object_object_add(result, key, json_object_new_double(figures->us[i]));
+	}
+}
+
 static int add_result(struct report *report, const struct row *row)
 {
 	const struct options *options = report->options;
 	struct json_object *result = json_object_new_object();
-	char key[32];
-	unsigned int i;
 
 	if (!result || json_object_array_add(report->results, result)) {
 		json_object_put(result);
@@ -207,11 +272,11 @@ static int add_result(struct report *report, const struct row *row)
 		add_number(result, "total_output_size(B)", row->shape->output);
 	}
 	json_object_object_add(result, "type", json_object_new_string(options->type->name));
-	json_object_object_add(result, "algbw(GB/s)", json_object_new_double(row->algbw));
-	json_object_object_add(result, "busbw(GB/s)", json_object_new_double(row->busbw));
-	for (i = 0; i < options->nr_stats; i++) {
-		snprintf(key, sizeof(key), "time:%s(us)", options->stat[i].name);
-		json_object_object_add(result, key, json_object_new_double(row->us[i]));
+	add_figures(report, result, &row->wall, "", "time");
+	if (options->modelled) {
+		add_figures(report, result, &row->device, "device:", "device");
+		json_object_object_add(result, "link(GB/s)", json_object_new_double(report->link));
+		add_number(result, "device:inexact(operations)", row->inexact);
 	}
 	if (options->show_algorithm)
 		json_object_object_add(result, "algorithm",
@@ -219,20 +284,32 @@ static int add_result(struct report *report, const struct row *row)
 	return 0;
 }
 
-int report_row(struct report *report, const struct shape *shape, const char *algorithm,
-	       uint64_t *times, size_t nr)
+static void work_out(const struct report *report, const struct shape *shape, uint64_t *times,
+		     size_t nr, struct figures *figures)
 {
 	const struct options *options = report->options;
-	struct row row = { .shape = shape, .algorithm = algorithm };
 	unsigned int i;
 
 	qsort(times, nr, sizeof(*times), compare_times);
 	for (i = 0; i < options->nr_stats; i++)
-		row.us[i] = stat_of(&options->stat[i], times, nr) / 1000;
+		figures->us[i] = stat_of(&options->stat[i], times, nr) / 1000;
 	/* A clock that stands still measures nothing. */
-	row.algbw = (double)shape->size / GIB / (mean(times, nr) / 1e9 ?: 1e-9);
-	row.busbw = row.algbw * bus_factor(options->operation, report->ranks);
-	report->bus += row.busbw;
+	figures->algbw = (double)shape->size / GIB / (mean(times, nr) / 1e9 ?: 1e-9);
+	figures->busbw = figures->algbw * bus_factor(options->operation, report->ranks);
+}
+
+int report_row(struct report *report, const struct shape *shape, const char *algorithm,
+	       struct ranks_times *times, size_t nr)
+{
+	struct row row = { .shape = shape, .algorithm = algorithm, .inexact = times->inexact };
+
+	work_out(report, shape, times->wall, nr, &row.wall);
+	if (report->options->modelled)
+		work_out(report, shape, times->device, nr, &row.device);
+	if (times->inexact)
+		report->cause = times->cause;
+	report->inexact += times->inexact;
+	report->bus += row.wall.busbw;
 	report->rows++;
 	print_row(report, &row);
 	return add_result(report, &row);
@@ -331,10 +408,27 @@ static int write_file(struct report *report)
 	return ret;
 }
 
+static const char *why_inexact(uint32_t cause)
+{
+	switch (cause) {
+	case NRT_EMU_TIME_RANK:
+		return "the job of a rank failed";
+	case NRT_EMU_TIME_ENDED:
+		return "a rank did not take part";
+	case NRT_EMU_TIME_OVERFLOW:
+		return "the device had no room for so much work at once";
+	default:
+		return "they follow something that is not";
+	}
+}
+
 int report_end(struct report *report, unsigned int failed, char *why, size_t size)
 {
 	int ret = 0;
 
+	if (report->inexact)
+		printf("~: %u device times are not exact: %s\n", report->inexact,
+		       why_inexact(report->cause));
 	if (report->rows)
 		printf("Avg bus bandwidth:\t%.4fGB/s\n", report->bus / report->rows);
 	if (failed)

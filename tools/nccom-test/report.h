@@ -6,6 +6,7 @@
 #define NCCOM_REPORT_H
 
 #include "options.h"
+#include "ranks.h"
 
 struct report;
 
@@ -16,6 +17,9 @@ struct report;
 struct report *report_new(const struct options *options, unsigned int ranks, char *why,
 			  size_t size);
 
+/* Of a link of the chips, in GB/s each way; before report_head(), if device times are wanted. */
+void report_link(struct report *report, double bandwidth);
+
 /* The names of the columns, as wide as results up to the largest size need. */
 void report_head(const struct report *report);
 
@@ -24,7 +28,7 @@ void report_head(const struct report *report);
  * out of memory.
  */
 int report_row(struct report *report, const struct shape *shape, const char *algorithm,
-	       uint64_t *times, size_t nr);
+	       struct ranks_times *times, size_t nr);
 
 /* A size that has no result. */
 void report_failure(const struct report *report, const struct shape *shape, const char *why);
