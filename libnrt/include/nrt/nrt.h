@@ -103,7 +103,7 @@ enum {
 };
 
 /* Operations of reducing collectives, and of DMA engines that compute. */
-typedef enum {
+typedef enum nrt_op_type {
 	NRT_OP_ADD = 0x0,
 	NRT_OP_FMA = 0x1,
 	NRT_OP_MAX = 0x2,
