@@ -246,6 +246,27 @@ static void edit_rule(struct place *place, edit_fn *edit, const char *text, cons
 	free(data);
 }
 
+/* Every key that the library reads is known. */
+static void what_may_be_there_has_no_complaint(void **state)
+{
+	struct place *place = *state;
+	struct package package = good_package(place->neff, place->size);
+	struct nrt_error error;
+	size_t size;
+	char *data, *text;
+
+	if (edit_set(&package, "sg00/def.json:/collectives=[]", &error) ||
+	    package_write(&package, place->path, &error))
+		fail_msg("%s", error.text);
+	package_free(&package);
+	setenv("PACKAGER_ROOT", "/", 1);
+	data = as_read_file("PACKAGER_ROOT", place->path, &size);
+	assert_int_equal(lint_text(data, size, &text), 0);
+	assert_string_equal(text, "");
+	free(text);
+	free(data);
+}
+
 static void rules_of_the_contents(void **state)
 {
 	struct place *place = *state;
@@ -693,6 +714,7 @@ int main(void)
 		TEST(info_shows_what_it_is),
 		TEST(what_is_good_has_no_complaint),
 		TEST(rules_of_the_header),
+		TEST(what_may_be_there_has_no_complaint),
 		TEST(rules_of_the_contents),
 		TEST(wrong_changes_are_refused),
 		TEST(values_are_json_or_strings),

@@ -318,7 +318,8 @@ static void lint_table(struct lint *lint, unsigned int graph, struct json_object
 static void lint_def(struct lint *lint, unsigned int graph, struct package_member *member)
 {
 	static const char *const known[] = {
-		"isa", "engines", "dma_queue", "var", "sem_clear", "notify_bytes", "debug", NULL,
+		"isa", "engines", "dma_queue", "var", "sem_clear", "notify_bytes", "debug",
+		"collectives", NULL,
 	};
 	struct nrt_error error;
 	struct json_object *def;
