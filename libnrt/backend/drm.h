@@ -5,6 +5,8 @@
 #ifndef LIBNRT_BACKEND_DRM_H
 #define LIBNRT_BACKEND_DRM_H
 
+#include <stdbool.h>
+
 #include "base/error.h"
 
 /*
@@ -13,5 +15,8 @@
  */
 NRT_STATUS nrt_drm_open_nodes(int **fds, char ***paths, unsigned int *count,
 			      struct nrt_error *error);
+
+/* Does the machine have chips, whether or not they can be used? */
+bool nrt_drm_has_chips(void);
 
 #endif /* LIBNRT_BACKEND_DRM_H */

@@ -145,6 +145,11 @@ static unsigned int count_chips(void)
 	return count;
 }
 
+bool nrt_drm_has_chips(void)
+{
+	return count_chips();
+}
+
 static void group_name(gid_t gid, char *name, size_t size)
 {
 	struct group group, *found = NULL;

@@ -4,18 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/drm.h"
 #include "hw/machine.h"
 
 /* Attempts to take free cores while other processes take them, too. */
 #define CLAIM_ATTEMPTS	8
 
-/* NEURON_RT_BACKEND=auto: the chips of the machine, or, when there are none, our own. */
+/*
+ * NEURON_RT_BACKEND=auto: the chips of the machine, or, when there are none, our own. Chips that
+ * cannot be used, because the module or a permission is missing, are no reason to emulate some.
+ */
 static NRT_STATUS open_any(struct nrt_machine *machine, struct nrt_error *error)
 {
-	struct nrt_error none;
+	NRT_STATUS status = nrt_devices_open(&nrt_backend_drm, &machine->devices,
+					     &machine->nr_devices, error);
 
-	if (!nrt_devices_open(&nrt_backend_drm, &machine->devices, &machine->nr_devices, &none))
-		return NRT_SUCCESS;
+	if (!status || nrt_drm_has_chips())
+		return status;
 	return nrt_devices_open(&nrt_backend_embedded, &machine->devices, &machine->nr_devices,
 				error);
 }

@@ -267,6 +267,41 @@ TEST(without_chips)
 	nrt_close();
 }
 
+/* One line says that the chips are emulated, and how many of what there are. */
+TEST(emulated_chips_are_announced)
+{
+	const char *line;
+
+	if (!rig_embedded() || rig_chips() != 4)
+		SKIP(return, "for four emulated chips");
+	unsetenv("NEURON_EMU_QUIET");
+	rig_catch();
+	ASSERT_EQ(NRT_SUCCESS, init());
+	line = rig_caught();
+	EXPECT_TRUE(rig_has(line, "4 emulated")) TH_LOG("%s", line);
+	nrt_close();
+	setenv("NEURON_EMU_QUIET", "1", 1);
+	rig_catch();
+	ASSERT_EQ(NRT_SUCCESS, init());
+	line = rig_caught();
+	EXPECT_FALSE(rig_has(line, "emulated")) TH_LOG("%s", line);
+	nrt_close();
+	unsetenv("NEURON_EMU_QUIET");
+}
+
+/* NEURON_RT_BACKEND=auto emulates chips where the machine has none. */
+TEST(auto_without_chips)
+{
+	const char *line;
+
+	setenv("NEURON_RT_BACKEND", "auto", 1);
+	rig_catch();
+	EXPECT_EQ(NRT_SUCCESS, init());
+	line = rig_caught();
+	EXPECT_EQ(!access("/dev/accel", F_OK), !rig_has(line, "emulated")) TH_LOG("%s", line);
+	nrt_close();
+}
+
 static void own_nodes(gid_t group, mode_t mode)
 {
 	glob_t nodes = { 0 };
@@ -291,6 +326,11 @@ TEST_F(cores, without_permission)
 	EXPECT_EQ(NRT_FAILURE, init_of_user(nobody, self->line, sizeof(self->line)));
 	EXPECT_TRUE(rig_has(self->line, "no permission to open /dev/accel/accel"));
 	EXPECT_TRUE(rig_has(self->line, "a udev rule")) TH_LOG("%s", self->line);
+	/* Chips that are there are not replaced by others. */
+	setenv("NEURON_RT_BACKEND", "auto", 1);
+	EXPECT_EQ(NRT_FAILURE, init_of_user(nobody, self->line, sizeof(self->line)));
+	EXPECT_TRUE(rig_has(self->line, "no permission to open")) TH_LOG("%s", self->line);
+	unsetenv("NEURON_RT_BACKEND");
 	own_nodes(4242, 0660);
 	EXPECT_EQ(NRT_FAILURE, init_of_user(nobody, self->line, sizeof(self->line)));
 	EXPECT_TRUE(rig_has(self->line, "which belongs to group 4242: run usermod -aG 4242 USER"))
