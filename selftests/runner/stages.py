@@ -57,8 +57,10 @@ class Fuzzer:
 
     def run(self, job):
         """Build all fuzzers, run this one."""
+        # Loops that are to be vectorized are not, where each branch is counted.
         job.must([TOOLS / "userspace", FUZZ, "-Dnative_only=true", "-Dfuzz=true",
-                  "-Db_lundef=false", SANITIZE, "-Dc_args=-fsanitize=fuzzer-no-link",
+                  "-Db_lundef=false", SANITIZE,
+                  "-Dc_args=-fsanitize=fuzzer-no-link -Wno-pass-failed",
                   "-Dwerror=true"], "build.log", env={"CC": "clang"})
         (FUZZ / f"corpus-{self.name}").mkdir(exist_ok=True)
         done, total = None, 0
