@@ -107,6 +107,19 @@ void neuron_account_remove_event_file(struct neuron_account *account)
 	atomic_dec(&account->event_files);
 }
 
+void neuron_accounts_print(struct neuron_device *ndev, struct drm_printer *p)
+{
+	struct neuron_account *account;
+
+	mutex_lock(&ndev->accounts_lock);
+	list_for_each_entry(account, &ndev->accounts, link)
+		drm_printf(p, "user %u: memory %lld event files %d\n",
+			   from_kuid_munged(current_user_ns(), account->uid),
+			   (long long)atomic64_read(&account->memory),
+			   atomic_read(&account->event_files));
+	mutex_unlock(&ndev->accounts_lock);
+}
+
 int neuron_budget_init(struct neuron_budget *budget, struct neuron_device *ndev)
 {
 	budget->ndev = ndev;

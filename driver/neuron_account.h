@@ -12,6 +12,7 @@
 #include <linux/types.h>
 
 struct neuron_device;
+struct drm_printer;
 struct neuron_account;
 
 #define NEURON_USER_EVENT_FILES	256	/* of a user on a device */
@@ -61,6 +62,15 @@ bool neuron_account_add_event_file(struct neuron_account *account);
  * @account: account of the user
  */
 void neuron_account_remove_event_file(struct neuron_account *account);
+
+/**
+ * neuron_accounts_print() - print a line for each user who has something
+ * @ndev: device
+ * @p: printer
+ *
+ * Takes neuron_device.accounts_lock.
+ */
+void neuron_accounts_print(struct neuron_device *ndev, struct drm_printer *p);
 
 /**
  * neuron_budget_init() - begin a budget in the account of the caller's user

@@ -438,6 +438,21 @@ static struct neuron_claim *neuron_claim_withdraw(struct neuron_file *nfile,
 	return claim;
 }
 
+/*
+ * The file has the claim no longer. Others may hold it by a grant for long, so the results
+ * that nobody can ask for any more leave the user's account now.
+ */
+static void neuron_claim_finish(struct neuron_claim *claim)
+{
+	unsigned int i;
+
+	neuron_claim_kill(claim);
+	for (i = 0; i < NEURON_MAX_UNITS; i++)
+		if (claim->core[i])
+			neuron_results_forget(&claim->core[i]->results);
+	neuron_claim_put(claim);
+}
+
 /**
  * neuron_ioctl_release() - RELEASE: give a claim back
  * @drm: device
@@ -460,8 +475,7 @@ int neuron_ioctl_release(struct drm_device *drm, void *data,
 			args->claim);
 		return -ENOENT;
 	}
-	neuron_claim_kill(claim);
-	neuron_claim_put(claim);
+	neuron_claim_finish(claim);
 	return 0;
 }
 
@@ -477,8 +491,7 @@ void neuron_claims_close(struct neuron_file *nfile)
 
 	xa_for_each(&nfile->claims, id, claim) {
 		neuron_claim_withdraw(nfile, id);
-		neuron_claim_kill(claim);
-		neuron_claim_put(claim);
+		neuron_claim_finish(claim);
 	}
 	xa_destroy(&nfile->claims);
 }

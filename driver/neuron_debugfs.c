@@ -11,6 +11,7 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_print.h>
 
+#include "neuron_account.h"
 #include "neuron_claim.h"
 #include "neuron_copy.h"
 #include "neuron_debugfs.h"
@@ -114,6 +115,14 @@ static int neuron_debugfs_claims(struct seq_file *m, void *data)
 	for (i = 0; i < neuron_nr_units(ndev->gen); i++)
 		neuron_debugfs_core(neuron_unit(ndev, i), &p);
 	mutex_unlock(&ndev->claim_lock);
+	return 0;
+}
+
+static int neuron_debugfs_accounts(struct seq_file *m, void *data)
+{
+	struct drm_printer p = drm_seq_file_printer(m);
+
+	neuron_accounts_print(neuron_debugfs_device(m), &p);
 	return 0;
 }
 
@@ -326,4 +335,5 @@ void neuron_debugfs_init(struct neuron_device *ndev)
 	drm_debugfs_add_file(&ndev->drm, "usage", neuron_debugfs_usage, NULL);
 	drm_debugfs_add_file(&ndev->drm, "copy", neuron_debugfs_copy, NULL);
 	drm_debugfs_add_file(&ndev->drm, "claims", neuron_debugfs_claims, NULL);
+	drm_debugfs_add_file(&ndev->drm, "accounts", neuron_debugfs_accounts, NULL);
 }

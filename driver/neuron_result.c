@@ -163,6 +163,23 @@ void neuron_results_fini(struct neuron_results *results)
 	xa_destroy(&results->jobs);
 }
 
+void neuron_results_forget(struct neuron_results *results)
+{
+	struct neuron_result *result, *next;
+	LIST_HEAD(forgotten);
+
+	xa_lock(&results->jobs);
+	list_for_each_entry(result, &results->ended, link)
+		__xa_erase(&results->jobs, result->job);
+	list_splice_init(&results->ended, &forgotten);
+	results->nr_ended = 0;
+	xa_unlock(&results->jobs);
+	list_for_each_entry_safe(result, next, &forgotten, link) {
+		list_del_init(&result->link);
+		neuron_result_put(result);
+	}
+}
+
 /*
  * Jobs that have not ended, under the lock of the jobs. Some that have ended are not freed
  * yet: who waits for a job and submits the next one must find its place free.

@@ -96,6 +96,14 @@ void neuron_results_init(struct neuron_results *results);
 void neuron_results_fini(struct neuron_results *results);
 
 /**
+ * neuron_results_forget() - drop what nobody can ask for any more
+ * @results: set, whose jobs that have ended are forgotten
+ *
+ * Takes the lock of neuron_results.jobs. Whoever waits has references of its own.
+ */
+void neuron_results_forget(struct neuron_results *results);
+
+/**
  * neuron_results_reserve() - make a place for a job, so that neuron_results_add() cannot fail
  * @results: set
  * @job: id of the job

@@ -130,6 +130,9 @@ static void neuron_kunit_results(struct kunit *test)
 	for (job = 3; job <= last; job++)
 		KUNIT_EXPECT_TRUE(test, neuron_kunit_knows(&results, job));
 	KUNIT_EXPECT_FALSE(test, neuron_kunit_knows(&results, job));
+	neuron_results_forget(&results);
+	for (job = 1; job <= last; job++)
+		KUNIT_EXPECT_FALSE(test, neuron_kunit_knows(&results, job));
 	neuron_results_fini(&results);
 	for (job = 1; job <= last; job++)
 		KUNIT_EXPECT_EQ(test, 2, kref_read(&result[job].ref));
