@@ -226,10 +226,9 @@ static bool neuron_core_reset_ended(struct neuron_core *core)
  * the causes are looked at now and then. A core whose cause lies has two other
  * registers to say that it is idle; the others need not suffer.
  */
-static int neuron_core_reset_wait(struct neuron_core *core)
+static int neuron_core_reset_wait(struct neuron_core *core, unsigned long end)
 {
 	unsigned long begin = jiffies;
-	unsigned long end = begin + msecs_to_jiffies(NEURON_RESET_TIMEOUT_MS);
 	unsigned long sure = begin + msecs_to_jiffies(NEURON_RESET_SURE_MS);
 	unsigned long slice = msecs_to_jiffies(NEURON_RESET_POLL_MS);
 
@@ -257,7 +256,13 @@ static void neuron_core_count_reset(struct neuron_core *core, bool failed)
 	spin_unlock_irq(&core->lock);
 }
 
-static int neuron_core_reset_hw(struct neuron_core *core)
+static unsigned long neuron_core_reset_end(void)
+{
+	return jiffies + msecs_to_jiffies(NEURON_RESET_TIMEOUT_MS);
+}
+
+/* @end: in jiffies, how long the core has time. */
+static int neuron_core_reset_until(struct neuron_core *core, unsigned long end)
 {
 	struct neuron_counters *counters = &core->ndev->counters;
 	const struct neuron_event failed = {
@@ -270,7 +275,7 @@ static int neuron_core_reset_hw(struct neuron_core *core)
 	WRITE_ONCE(core->listens, true);
 	atomic64_inc(&counters->core_resets);
 	neuron_core_write(core, NEURON_CORE_RESET, 1);
-	ret = neuron_core_reset_wait(core);
+	ret = neuron_core_reset_wait(core, end);
 	if (ret == -ENODEV)
 		return ret;	/* pulled out: it reaches nothing any more */
 	neuron_core_count_reset(core, ret);
@@ -294,27 +299,54 @@ static int neuron_core_reset_hw(struct neuron_core *core)
 	return 0;
 }
 
-/*
- * The last reset: nobody can enter the device any more, and what still runs on
- * it must stop before its memory goes. A device that was pulled out has stopped.
- */
-static void neuron_core_stop(struct neuron_core *core)
+static int neuron_core_reset_hw(struct neuron_core *core)
+{
+	return neuron_core_reset_until(core, neuron_core_reset_end());
+}
+
+/* A device that was pulled out has stopped. */
+static bool neuron_core_runs(struct neuron_core *core)
+{
+	return core->active && pci_device_is_present(core->ndev->pdev);
+}
+
+/* Its end is seen by neuron_core_stop(). */
+static void neuron_core_begin_stop(struct neuron_core *core)
 {
 	bool cookie = neuron_core_lock(core);
 
 	core->ndev->job_ops->doom(core, -ENODEV, false);
-	if (core->active && pci_device_is_present(core->ndev->pdev))
-		neuron_core_reset_hw(core);
+	if (neuron_core_runs(core))
+		neuron_core_write(core, NEURON_CORE_RESET, 1);
+	neuron_core_unlock(core, cookie);
+}
+
+static void neuron_core_stop(struct neuron_core *core, unsigned long end)
+{
+	bool cookie = neuron_core_lock(core);
+
+	core->ndev->job_ops->doom(core, -ENODEV, false);
+	if (neuron_core_runs(core))
+		neuron_core_reset_until(core, end);
 	core->ndev->job_ops->end_aborted(core);
 	neuron_core_unlock(core, cookie);
 }
 
+/*
+ * The last reset: nobody can enter the device any more, and what still runs on
+ * it must stop before its memory goes. All cores have the same time: those
+ * that do not answer keep the removal no longer than one of them.
+ */
 void neuron_cores_stop(struct neuron_device *ndev)
 {
-	unsigned int i;
+	unsigned int i, nr = neuron_nr_units(ndev->gen);
+	unsigned long end;
 
-	for (i = 0; i < neuron_nr_units(ndev->gen); i++)
-		neuron_core_stop(neuron_unit(ndev, i));
+	for (i = 0; i < nr; i++)
+		neuron_core_begin_stop(neuron_unit(ndev, i));
+	end = neuron_core_reset_end();
+	for (i = 0; i < nr; i++)
+		neuron_core_stop(neuron_unit(ndev, i), end);
 }
 
 void neuron_cores_fini(struct neuron_device *ndev)

@@ -403,6 +403,26 @@ def test_unbind_without_interrupt(rig):
     rig.start_with_cores()
 
 
+@judged("no answer to a reset")
+def test_unbind_with_cores_that_hang(rig):
+    """All cores have the time of one, so six of them do not keep the driver a minute."""
+    cores = range(6)
+    for core in cores[2:]:
+        rig.open_core(core)
+    for core in cores:
+        assert rig.ask(f"spin {core}")["ret"] == 0, "spin"
+    address = rig.address()
+    rig.vm.fault(";".join(f"reset-fail,core={core}" for core in cores))
+    begin = time.monotonic()
+    rig.unbind(address)
+    took = time.monotonic() - begin
+    assert took < 40, f"it took {took:.1f} s"
+    rig.end()
+    rig.vm.fault("clear")
+    rig.bind_honest(address)
+    rig.start_with_cores()
+
+
 @judged("claims and HBM of before are lost")
 def test_reset_while_memory_is_scrubbed(rig):
     """A reset cuts a discard short; what was to be scrubbed is usable after it."""
