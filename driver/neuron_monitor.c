@@ -46,12 +46,22 @@ static void neuron_look_at_regs(struct neuron_device *ndev,
 						    NEURON_MISC_HBM_ECC(i));
 }
 
+/* A device that is gone reads as all ones, or as part of them if it goes just now. */
+static bool neuron_look_is_true(struct neuron_device *ndev)
+{
+	return neuron_ctl_read(ndev, NEURON_CTL_MAGIC) == NEURON_CTL_MAGIC_VALUE;
+}
+
 /*
  * A counter that said *@last says @now: add what it has counted to *@sum. Of one that says
- * less nobody knows why, so all that it says is new.
+ * less nobody knows why, so all that it says is new. The device is asked after the counter
+ * was read, so that nothing is believed that a link has made up.
  */
-static void neuron_look_add(u64 *sum, u64 *last, u64 now, bool anew)
+static void neuron_look_add(struct neuron_device *ndev, u64 *sum, u64 *last,
+			    u64 now, bool anew)
 {
+	if (now == *last || !neuron_look_is_true(ndev))
+		return;
 	if (!anew)
 		*sum += now >= *last ? now - *last : now;
 	*last = now;
@@ -65,11 +75,11 @@ static void neuron_look_at_units(struct neuron_device *ndev,
 
 	for (i = 0; i < neuron_nr_units(ndev->gen); i++) {
 		core = neuron_unit(ndev, i);
-		neuron_look_add(&look->violations,
+		neuron_look_add(ndev, &look->violations,
 				&look->unit_raw[i].violations,
 				neuron_core_read(core, NEURON_CORE_VIOLATIONS),
 				anew);
-		neuron_look_add(&look->stale_posts,
+		neuron_look_add(ndev, &look->stale_posts,
 				&look->unit_raw[i].stale_posts,
 				neuron_core_read(core, NEURON_CORE_STALE_POSTS),
 				anew);
@@ -84,14 +94,14 @@ static void neuron_look_at_link(struct neuron_device *ndev, unsigned int link,
 	struct neuron_look_link *sum = &look->link_sum[link];
 
 	neuron_device_read_link(ndev, link, &look->link[link]);
-	neuron_look_add(&sum->sent, &raw->sent,
+	neuron_look_add(ndev, &sum->sent, &raw->sent,
 			neuron_ctl_read64(ndev, reg + NEURON_LINK_COUNT_SENT),
 			anew);
-	neuron_look_add(&sum->received, &raw->received,
+	neuron_look_add(ndev, &sum->received, &raw->received,
 			neuron_ctl_read64(ndev,
 					  reg + NEURON_LINK_COUNT_RECEIVED),
 			anew);
-	neuron_look_add(&sum->errors, &raw->errors,
+	neuron_look_add(ndev, &sum->errors, &raw->errors,
 			neuron_ctl_read(ndev, reg + NEURON_LINK_COUNT_ERRORS),
 			anew);
 }
@@ -116,11 +126,11 @@ static void neuron_look_at_engine(struct neuron_device *ndev,
 
 	for (i = 0; i < NEURON_UDMA_QUEUES; i++) {
 		reg = NEURON_CTL_QUEUE(engine, i);
-		neuron_look_add(&sum[i].descriptors, &raw[i].descriptors,
+		neuron_look_add(ndev, &sum[i].descriptors, &raw[i].descriptors,
 				neuron_ctl_read64(ndev, reg +
 						  NEURON_QUEUE_DESCRIPTORS),
 				anew);
-		neuron_look_add(&sum[i].bytes, &raw[i].bytes,
+		neuron_look_add(ndev, &sum[i].bytes, &raw[i].bytes,
 				neuron_ctl_read64(ndev, reg +
 						  NEURON_QUEUE_BYTES),
 				anew);
@@ -151,12 +161,12 @@ static void neuron_look_at_row(struct neuron_device *ndev, unsigned int core,
 	for (i = 0; i < NEURON_PE_COLUMN_GROUPS; i++)
 		weights += neuron_look_at_pe(ndev, core, row, i,
 					     NEURON_PE_WEIGHTS);
-	neuron_look_add(&sum->weights, &raw->weights, weights, anew);
-	neuron_look_add(&sum->matmul, &raw->matmul,
+	neuron_look_add(ndev, &sum->weights, &raw->weights, weights, anew);
+	neuron_look_add(ndev, &sum->matmul, &raw->matmul,
 			neuron_look_at_pe(ndev, core, row, NEURON_PE_XBUS_ARRAY,
 					  NEURON_PE_MATMUL),
 			anew);
-	neuron_look_add(&sum->idle, &raw->idle,
+	neuron_look_add(ndev, &sum->idle, &raw->idle,
 			neuron_look_at_pe(ndev, core, row, NEURON_PE_XBUS_ARRAY,
 					  NEURON_PE_IDLE),
 			anew);

@@ -447,6 +447,20 @@ def test_reset_while_memory_is_scrubbed(rig):
 
 
 @judged()
+def test_counters_of_a_device_that_is_gone(rig):
+    """It reads as all ones, which nobody has counted."""
+    chip = Chip(rig)
+    path = f"/sys/bus/pci/devices/{chip.address}/counters/violations"
+    before = rig.vm.output(f"cat {path}")
+    rig.vm.fault(f"reg-stuck,offset={chip.core(0, 'VIOLATIONS'):#x},value=0xffffffff;"
+                 f"reg-stuck,offset={chip.ctl('MAGIC'):#x},value=0xffffffff")
+    assert rig.vm.output(f"cat {path}") == before, "what a device that is gone says is counted"
+    rig.struck()
+    rig.vm.fault("clear")
+    assert rig.vm.output(f"cat {path}") == before, "it is counted later"
+
+
+@judged()
 def test_host_memory(rig):
     """The host gets back what is freed."""
     before = rig.vm.resident()
