@@ -130,5 +130,5 @@ def test_every_call_of_the_driver_is_in_the_manual():
     assert len(calls) > 15 and len(structs) > 30
     assert [name for name in calls if not re.search(rf"^{name} ", text, re.MULTILINE)] == []
     assert [name for name in structs if not re.search(rf"\b{name}\b", text)] == []
-    names = re.findall(r"__u32 (\w+);", limits[1])
+    names = [name for name in re.findall(r"__u32 (\w+);", limits[1]) if name != "pad"]
     assert re.findall(r"^``(\w+)`` +[\d,]+ ", text, re.MULTILINE) == names

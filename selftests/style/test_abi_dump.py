@@ -71,6 +71,11 @@ class AbiTest(unittest.TestCase):
     def test_the_same_passes(self):
         self.assertEqual(self.said((2, 0), OLD), "")
 
+    def test_a_struct_is_a_multiple_of_8(self):
+        grown = OLD.replace("}; /* 8 */", "\t__u32 more; /* 8 4 */\n}; /* 12 */")
+        self.assertIn("struct drm_neuron_copy has 12 bytes, which is no multiple of 8",
+                      self.said((2, 0), grown))
+
     def test_all_headers_are_in_the_dump(self):
         _, text = self.abi.current()
         for name in ("struct drm_neuron_query {", "#define DRM_NEURON_DRIVER_MAJOR ",

@@ -196,6 +196,7 @@ struct drm_neuron_device_info {
  * @user_event_files: event files of a user on the device, of all files together
  * @device_event_files: event files of the device, of all users together
  * @queue_priorities: priorities of a DMA queue of a job, from 0 on; 1: all queues are equal
+ * @pad: 0
  */
 struct drm_neuron_limits_info {
 	__u32 queued_jobs;
@@ -215,6 +216,7 @@ struct drm_neuron_limits_info {
 	__u32 user_event_files;
 	__u32 device_event_files;
 	__u32 queue_priorities;
+	__u32 pad;
 };
 
 /**
@@ -1261,7 +1263,7 @@ struct drm_neuron_events {
  */
 #define DRM_NEURON_QUERY_SIZE_V2		24
 #define DRM_NEURON_DEVICE_INFO_SIZE_V2		120
-#define DRM_NEURON_LIMITS_INFO_SIZE_V2		68
+#define DRM_NEURON_LIMITS_INFO_SIZE_V2		72
 #define DRM_NEURON_MEMORY_INFO_SIZE_V2		24
 #define DRM_NEURON_CORE_INFO_SIZE_V2		32
 #define DRM_NEURON_LINK_INFO_SIZE_V2		16
