@@ -35,13 +35,20 @@ static u64 *neuron_bo_starts_create(const struct neuron_bo *bo)
 	starts = kvmalloc_array(bo->nr_extents, sizeof(*starts),
 				GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	for (i = 0; starts && i < bo->nr_extents; i++) {
+		if (neuron_pause_at(i)) {
+			kvfree(starts);
+			return NULL;
+		}
 		starts[i] = start;
 		start += neuron_hw_extent_length(&bo->extents[i]);
 	}
 	return starts;
 }
 
-/* neuron_bo.starts of @bo, made by the first who asks. NULL: no memory. */
+/*
+ * neuron_bo.starts of @bo, made by the first who asks. NULL: no memory, or the process is
+ * killed.
+ */
 static const u64 *neuron_bo_starts(struct neuron_bo *bo)
 {
 	u64 *starts = READ_ONCE(bo->starts);
@@ -283,23 +290,28 @@ static int neuron_host_alloc(struct neuron_host_bo *hbo, size_t size)
 }
 
 /* All chunks are there: fill the tables of the buffer, which have room for them. */
-static void neuron_host_fill_tables(struct neuron_host_bo *hbo)
+static int neuron_host_fill_tables(struct neuron_host_bo *hbo)
 {
 	struct neuron_host_chunk *chunk;
 	unsigned int i = 0;
+	int ret;
 
 	list_for_each_entry(chunk, &hbo->chunks, link) {
+		ret = neuron_pause_at(i);
+		if (ret)
+			return ret;
 		hbo->index[i++] = chunk;
 		neuron_bo_add_extent(&hbo->bo,
 				     neuron_host_addr(hbo->ndev, chunk->dma),
 				     PAGE_SIZE << chunk->order);
 	}
+	return 0;
 }
 
 static int neuron_host_make_tables(struct neuron_host_bo *hbo)
 {
 	struct neuron_bo *bo = &hbo->bo;
-	int idx;
+	int ret, idx;
 
 	bo->extents = kvmalloc_array(hbo->nr_chunks, sizeof(*bo->extents),
 				     GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
@@ -309,9 +321,9 @@ static int neuron_host_make_tables(struct neuron_host_bo *hbo)
 		return -ENOMEM;
 	if (!drm_dev_enter(&hbo->ndev->drm, &idx))
 		return -ENODEV;
-	neuron_host_fill_tables(hbo);
+	ret = neuron_host_fill_tables(hbo);
 	drm_dev_exit(idx);
-	return 0;
+	return ret;
 }
 
 static int neuron_host_chunk_cmp(const void *key, const void *element)

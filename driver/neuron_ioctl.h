@@ -59,6 +59,12 @@ static inline int neuron_pause(void)
 	return 0;
 }
 
+/* The same before turn @i of a loop whose turns are short. */
+static inline int neuron_pause_at(u32 i)
+{
+	return i % NEURON_PAUSE_ELEMENTS ? 0 : neuron_pause();
+}
+
 /* @nr elements from element @i on; one by one if the caller's have another size. */
 static inline int neuron_array_copy_some(struct neuron_array *to, size_t size,
 					 const struct drm_neuron_array *from,

@@ -118,15 +118,20 @@ static int neuron_user_fill_extents(struct neuron_device *ndev,
 	struct neuron_bo *bo = &ubo->bo;
 	struct scatterlist *sg;
 	unsigned int i;
+	int ret;
 
 	bo->extents = kvmalloc_array(ubo->sgt.nents, sizeof(*bo->extents),
 				     GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!bo->extents)
 		return -ENOMEM;
-	for_each_sgtable_dma_sg(&ubo->sgt, sg, i)
+	for_each_sgtable_dma_sg(&ubo->sgt, sg, i) {
+		ret = neuron_pause_at(i);
+		if (ret)
+			return ret;
 		neuron_bo_add_extent(bo,
 				     neuron_host_addr(ndev, sg_dma_address(sg)),
 				     sg_dma_len(sg));
+	}
 	return 0;
 }
 
