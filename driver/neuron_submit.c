@@ -28,6 +28,7 @@
  * @sem_clear: u64
  * @queues: drm_neuron_queue
  * @windows: drm_neuron_window
+ * @trace: window of the trace, bound, until the job has it
  */
 struct neuron_job_args {
 	const struct drm_neuron_job *job;
@@ -35,6 +36,7 @@ struct neuron_job_args {
 	struct neuron_array sem_clear;
 	struct neuron_array queues;
 	struct neuron_array windows;
+	struct neuron_change trace;
 };
 
 /* A submission is refused: say why. */
@@ -135,6 +137,7 @@ static int neuron_job_args_get(struct neuron_job_args *args, struct drm_device *
 
 static void neuron_job_args_put(struct neuron_job_args *args)
 {
+	neuron_binding_put(&args->trace.binding);
 	neuron_array_put(&args->starts);
 	neuron_array_put(&args->sem_clear);
 	neuron_array_put(&args->queues);
@@ -231,15 +234,15 @@ static void neuron_job_block_fill(struct neuron_job *job,
 }
 
 /* Behind the queues, which are written. */
-static int neuron_job_block_trace(struct neuron_job *job, struct drm_file *file,
-				  const struct drm_neuron_job *args)
+static int neuron_job_block_trace(struct neuron_job *job,
+				  struct neuron_job_args *args)
 {
 	struct neuron_core *core = job->cc->core;
 	struct neuron_table *trace;
 
-	if (!args->trace)
+	if (!args->job->trace)
 		return 0;
-	trace = neuron_windows_trace(job->cc, file, args);
+	trace = neuron_windows_trace(job->cc, &args->trace);
 	if (IS_ERR(trace))
 		return PTR_ERR(trace);
 	job->trace = trace;
@@ -253,8 +256,8 @@ static int neuron_job_block_trace(struct neuron_job *job, struct drm_file *file,
  * Write the block of @job, which is zero, its queue table, and the window of its trace: all
  * but the id and the window table. -EINVAL; of the trace those of neuron_windows_trace().
  */
-static int neuron_job_block_write(struct neuron_job *job, struct drm_file *file,
-				  const struct neuron_job_args *args)
+static int neuron_job_block_write(struct neuron_job *job,
+				  struct neuron_job_args *args)
 {
 	int ret = neuron_job_check_starts(job->cc->core, &args->starts);
 
@@ -262,7 +265,7 @@ static int neuron_job_block_write(struct neuron_job *job, struct drm_file *file,
 		return ret;
 	neuron_job_block_fill(job, args);
 	ret = neuron_job_block_queues(job, &args->queues);
-	return ret ?: neuron_job_block_trace(job, file, args->job);
+	return ret ?: neuron_job_block_trace(job, args);
 }
 
 /* Under neuron_claim_core.lock: give the job the window table that the core has now. */
@@ -337,9 +340,11 @@ static int neuron_submit_check(struct drm_device *drm,
 	return 0;
 }
 
-/* A job that is ready but for its gate; its scheduler part is initialised. */
-static struct neuron_job *neuron_submit_prepare(struct neuron_submission *sub,
-						u32 index)
+/*
+ * Make the job ready but for its gate. Once its scheduler part is initialised the submission
+ * has it, also with an error, and puts it outside drm_dev_enter().
+ */
+static int neuron_submit_prepare(struct neuron_submission *sub, u32 index)
 {
 	struct neuron_submit_job *sj = &sub->job[index];
 	struct neuron_claim_core *cc = sj->cc;
@@ -348,33 +353,29 @@ static struct neuron_job *neuron_submit_prepare(struct neuron_submission *sub,
 
 	job = neuron_job_create(cc, sj->args.queues.count);
 	if (IS_ERR(job))
-		return job;
+		return PTR_ERR(job);
 	if (sub->gang) {
 		job->gang = neuron_gang_get(sub->gang);
 		job->gang_index = index;
 	}
-	ret = neuron_job_block_write(job, sub->file, &sj->args);
-	if (!ret)
-		ret = neuron_drm_sched_job_init(&job->base, &cc->entity, 1,
-						sub->file, cc->claim->client);
-	if (!ret)
-		return job;
-	neuron_job_put(job);
-	return ERR_PTR(ret);
+	ret = neuron_drm_sched_job_init(&job->base, &cc->entity, 1, sub->file,
+					cc->claim->client);
+	if (ret) {
+		neuron_job_put(job);
+		return ret;
+	}
+	sj->job = job;
+	return neuron_job_block_write(job, &sj->args);
 }
 
 static int neuron_submit_jobs(struct neuron_submission *sub)
 {
+	int ret = 0;
 	u32 i;
 
-	for (i = 0; i < sub->nr; i++) {
-		struct neuron_job *job = neuron_submit_prepare(sub, i);
-
-		if (IS_ERR(job))
-			return PTR_ERR(job);
-		sub->job[i].job = job;
-	}
-	return 0;
+	for (i = 0; i < sub->nr && !ret; i++)
+		ret = neuron_submit_prepare(sub, i);
+	return ret;
 }
 
 static int neuron_submit_in_syncs(struct neuron_submission *sub)
@@ -403,6 +404,9 @@ static int neuron_submit_windows(struct neuron_submission *sub)
 					 &sj->args.windows, args->stream,
 					 (u64)args->stream_offset +
 					 args->notify_size);
+		if (!ret && args->trace)
+			ret = neuron_window_bind_trace(sj->cc, sub->file, args,
+						       &sj->args.trace);
 	}
 	return ret;
 }

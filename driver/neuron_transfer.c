@@ -267,6 +267,7 @@ static struct neuron_transfer *neuron_transfer_create(struct neuron_transfers *o
  * struct neuron_plan - a transfer that is being made
  * @ndev: device
  * @args: as asked for, with all counts at least 1
+ * @epoch: of the device before the buffers were looked at: what they hold ends with it
  * @dst: buffer that is written, referenced
  * @src: buffer that is read, referenced; NULL: it fills
  * @pattern_size: bytes of the pattern
@@ -277,6 +278,7 @@ static struct neuron_transfer *neuron_transfer_create(struct neuron_transfers *o
 struct neuron_plan {
 	struct neuron_device *ndev;
 	struct drm_neuron_transfer args;
+	u32 epoch;
 	struct neuron_bo *dst;
 	struct neuron_bo *src;
 	size_t pattern_size;
@@ -539,35 +541,30 @@ static int neuron_plan_lookup(struct neuron_plan *plan, struct drm_file *file)
 }
 
 /*
- * Check @args, all but the syncobjs, and make the moves. drm_dbg()
- * says what was refused.
+ * Check what is asked for, all but the syncobjs, and look the buffers up. drm_dbg() says what
+ * was refused. To be put in any case.
  */
-static struct neuron_transfer *
-neuron_transfer_build(struct neuron_transfers *of, struct drm_file *file,
-		      const struct drm_neuron_transfer *args)
+static int neuron_plan_begin(struct neuron_plan *plan, struct drm_file *file)
 {
-	struct neuron_plan plan = { .ndev = of->ndev, .args = *args };
-	/* Before the buffers are looked at: what they hold ends with it. */
-	u32 epoch = READ_ONCE(of->ndev->epoch);
-	struct neuron_transfer *transfer;
 	unsigned int i;
 	int ret;
 
+	plan->epoch = READ_ONCE(plan->ndev->epoch);
 	for (i = 0; i < DRM_NEURON_TRANSFER_DIMS; i++)
-		plan.args.count[i] = plan.args.count[i] ?: 1;
-	ret = neuron_plan_check_fields(&plan);
+		plan->args.count[i] = plan->args.count[i] ?: 1;
+	ret = neuron_plan_check_fields(plan);
 	if (!ret)
-		ret = neuron_plan_lookup(&plan, file);
-	if (!ret)
-		ret = neuron_plan_check(&plan);
-	transfer = ret ? ERR_PTR(ret) : neuron_plan_make(&plan, of);
-	if (!IS_ERR(transfer))
-		transfer->req.epoch = epoch;
-	if (plan.dst)
-		neuron_bo_put(plan.dst);
-	if (plan.src)
-		neuron_bo_put(plan.src);
-	return transfer;
+		ret = neuron_plan_lookup(plan, file);
+	return ret ?: neuron_plan_check(plan);
+}
+
+/* Outside drm_dev_enter(): a buffer may end with it. */
+static void neuron_plan_put(struct neuron_plan *plan)
+{
+	if (plan->dst)
+		neuron_bo_put(plan->dst);
+	if (plan->src)
+		neuron_bo_put(plan->src);
 }
 
 /* The TRANSFER ioctl. */
@@ -643,15 +640,17 @@ static struct dma_fence *neuron_transfer_push(struct neuron_transfer *transfer,
  */
 static struct dma_fence *
 neuron_transfer_submit(struct neuron_transfers *of, struct drm_file *file,
-		       struct drm_neuron_transfer *args, struct neuron_syncs *syncs)
+		       struct neuron_plan *plan, struct neuron_syncs *syncs,
+		       u64 *id)
 {
 	struct neuron_transfer *transfer;
 	struct dma_fence *fence;
 	int ret;
 
-	transfer = neuron_transfer_build(of, file, args);
+	transfer = neuron_plan_make(plan, of);
 	if (IS_ERR(transfer))
 		return ERR_CAST(transfer);
+	transfer->req.epoch = plan->epoch;
 	ret = neuron_drm_sched_job_init(&transfer->base,
 					&transfer->queue->entity,
 					transfer->req.nr, file,
@@ -661,7 +660,7 @@ neuron_transfer_submit(struct neuron_transfers *of, struct drm_file *file,
 	ret = neuron_syncs_wait(syncs, &transfer->base, &transfer->gate);
 	if (ret)
 		goto err_job;
-	fence = neuron_transfer_push(transfer, &args->transfer);
+	fence = neuron_transfer_push(transfer, id);
 	if (!IS_ERR(fence))
 		return fence;
 	ret = PTR_ERR(fence);
@@ -678,19 +677,26 @@ static int neuron_transfer_enter(struct neuron_transfers *of,
 				 struct drm_neuron_transfer *args,
 				 struct neuron_syncs *syncs)
 {
-	struct drm_device *drm = &of->ndev->drm;
+	struct neuron_plan plan = { .ndev = of->ndev, .args = *args };
 	struct dma_fence *fence;
-	int idx;
+	int ret, idx;
 
-	if (!drm_dev_enter(drm, &idx))
-		return -ENODEV;
-	fence = neuron_transfer_submit(of, file, args, syncs);
+	ret = neuron_plan_begin(&plan, file);
+	if (ret)
+		goto out_put;
+	ret = -ENODEV;
+	if (!drm_dev_enter(&of->ndev->drm, &idx))
+		goto out_put;
+	fence = neuron_transfer_submit(of, file, &plan, syncs, &args->transfer);
 	drm_dev_exit(idx);
-	if (IS_ERR(fence))
-		return PTR_ERR(fence);
+	ret = PTR_ERR_OR_ZERO(fence);
+	if (ret)
+		goto out_put;
 	neuron_syncs_signal(syncs, fence);
 	dma_fence_put(fence);
-	return 0;
+out_put:
+	neuron_plan_put(&plan);
+	return ret;
 }
 
 /**

@@ -551,9 +551,9 @@ int neuron_windows_get(struct neuron_windows *windows,
 }
 
 /* As a program's window of the buffer would be, but no program has it. */
-struct neuron_table *neuron_windows_trace(struct neuron_claim_core *cc,
-					  struct drm_file *file,
-					  const struct drm_neuron_job *args)
+int neuron_window_bind_trace(struct neuron_claim_core *cc, struct drm_file *file,
+			     const struct drm_neuron_job *args,
+			     struct neuron_change *trace)
 {
 	const struct drm_neuron_window window = {
 		.kind = DRM_NEURON_WINDOW_BO,
@@ -562,31 +562,32 @@ struct neuron_table *neuron_windows_trace(struct neuron_claim_core *cc,
 		.offset = args->trace_offset,
 		.length = args->trace_size,
 	};
-	struct drm_device *drm = &cc->core->ndev->drm;
 	struct neuron_window_last last = { };
-	struct neuron_list_room room = { };
-	struct neuron_change change = { };
-	struct neuron_table *table = NULL;
 	const char *why;
 	int ret;
 
-	ret = neuron_window_bind(cc, file, &window, &last, &change.binding);
+	ret = neuron_window_bind(cc, file, &window, &last, &trace->binding);
 	if (ret)
-		goto out_binding;
-	why = neuron_trace_check_window(le32_to_cpu(change.binding.hw.flags),
+		return ret;
+	why = neuron_trace_check_window(le32_to_cpu(trace->binding.hw.flags),
 					args->trace_size);
-	if (why) {
-		drm_dbg(drm, "%s\n", why);
-		ret = -EINVAL;
-		goto out_binding;
-	}
-	ret = neuron_window_list(cc->claim, &room, &change.binding);
+	if (!why)
+		return 0;
+	drm_dbg(&cc->core->ndev->drm, "%s\n", why);
+	return -EINVAL;
+}
+
+struct neuron_table *neuron_windows_trace(struct neuron_claim_core *cc,
+					  struct neuron_change *trace)
+{
+	struct neuron_list_room room = { };
+	struct neuron_table *table = NULL;
+	int ret;
+
+	ret = neuron_window_list(cc->claim, &room, &trace->binding);
 	if (!ret)
-		table = neuron_table_change(cc->claim, NULL, &change, 1);
+		table = neuron_table_change(cc->claim, NULL, trace, 1);
 	neuron_list_room_put(&room);
-out_binding:
-	/* Once the table has it, there is none here. */
-	neuron_binding_put(&change.binding);
 	return ret ? ERR_PTR(ret) : table;
 }
 

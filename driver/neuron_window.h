@@ -92,18 +92,31 @@ void neuron_windows_undo(struct neuron_windows *windows,
 			 struct neuron_claim_core *cc);
 
 /**
- * neuron_windows_trace() - make the table of one window that the trace of a job is written to
+ * neuron_window_bind_trace() - look up where the trace of a job is written to
  * @cc: core of the job
  * @file: file that the handles are of
  * @args: job; the fields of the trace have been checked
+ * @trace: filled, also with an error: its binding is put by the caller
+ *
+ * Context: outside drm_dev_enter(), as the put of the binding, with which a buffer may end.
+ *
+ * Return: 0, or an errno that drm/neuron_accel.h names.
+ */
+int neuron_window_bind_trace(struct neuron_claim_core *cc, struct drm_file *file,
+			     const struct drm_neuron_job *args,
+			     struct neuron_change *trace);
+
+/**
+ * neuron_windows_trace() - make the table of one window that the trace of a job is written to
+ * @cc: core of the job
+ * @trace: bound; the table takes the binding from it
  *
  * The table is not the core's: no program reaches it.
  *
  * Return: the table with a reference, or an ERR_PTR.
  */
 struct neuron_table *neuron_windows_trace(struct neuron_claim_core *cc,
-					  struct drm_file *file,
-					  const struct drm_neuron_job *args);
+					  struct neuron_change *trace);
 
 /**
  * neuron_windows_put() - free a set of windows
