@@ -117,6 +117,18 @@ void neuron_copy_fail(struct neuron_copy_queue *queue, int error, int others)
 	wake_up_all(&queue->room);
 }
 
+/*
+ * The queue may still move data, and no request ends before that. So it is stopped first; the
+ * first request ends with @error then, as neuron_copy_fail() says.
+ */
+static void neuron_copy_stop_later(struct neuron_copy_queue *queue, int error)
+{
+	queue->stopped = true;
+	queue->stop_error = error;
+	if (queue->nr_pending && !queue->dead)
+		queue_work(queue->ndev->watch_wq, &queue->halt);
+}
+
 void neuron_copy_advance(struct neuron_copy_queue *queue)
 {
 	const char *why;
@@ -133,10 +145,7 @@ void neuron_copy_advance(struct neuron_copy_queue *queue)
 		drm_err_ratelimited(&queue->ndev->drm,
 				    "DMA engine %u queue %u: %s %u\n",
 				    queue->engine, queue->index, why, head);
-		/* It may still move data: no request ends before that. */
-		queue->stopped = true;
-		if (queue->nr_pending && !queue->dead)
-			queue_work(queue->ndev->watch_wq, &queue->distrust);
+		neuron_copy_stop_later(queue, -EIO);
 		return;
 	}
 
@@ -165,25 +174,38 @@ static void neuron_copy_blame(struct neuron_copy_queue *queue, u32 code)
 		req->cause = code;
 }
 
-/* @aborted: it may suffer from another queue's abort, then it has no code. */
+/*
+ * The device says that the queue has failed. @aborted: it may suffer from another queue's abort,
+ * then it has no code. Without an abort a queue that has stopped has one until it is reset. So if
+ * there is none, this is news of what the queue did before its reset, and the requests that it has
+ * been given since go on.
+ */
+static void neuron_copy_error(struct neuron_copy_queue *queue, bool aborted)
+{
+	u32 code = neuron_copy_error_code(queue);
+
+	if (!code && !aborted)
+		return;
+	if (code)
+		drm_err_ratelimited(&queue->ndev->drm,
+				    "DMA engine %u queue %u: copy failed: %s\n",
+				    queue->engine, queue->index,
+				    neuron_cause_name(code));
+	neuron_copy_blame(queue, code);
+	/* An abort may find a queue in the middle of a packet, or only pause it. */
+	if (code && code != NEURON_CAUSE_ABORT)
+		neuron_copy_fail(queue, -EIO, -EAGAIN);
+	else
+		neuron_copy_stop_later(queue, code ? -EIO : -EAGAIN);
+}
+
 static void neuron_copy_queue_interrupt(struct neuron_copy_queue *queue,
 					u32 cause, bool aborted)
 {
-	u32 code;
-
 	spin_lock(&queue->lock);
 	neuron_copy_advance(queue);
-	if (cause & NEURON_DMA_CAUSE_ERROR(queue->index) && !queue->stopped) {
-		code = neuron_copy_error_code(queue);
-		if (code || !aborted)
-			drm_err_ratelimited(&queue->ndev->drm,
-					    "DMA engine %u queue %u: copy failed: %s\n",
-					    queue->engine, queue->index,
-					    neuron_cause_name(code));
-		neuron_copy_blame(queue, code);
-		neuron_copy_fail(queue, code || !aborted ? -EIO : -EAGAIN,
-				 -EAGAIN);
-	}
+	if (cause & NEURON_DMA_CAUSE_ERROR(queue->index) && !queue->stopped)
+		neuron_copy_error(queue, aborted);
 	spin_unlock(&queue->lock);
 }
 
@@ -473,7 +495,7 @@ static int neuron_copy_queue_init(struct neuron_device *ndev, unsigned int core)
 	INIT_LIST_HEAD(&queue->pending);
 	INIT_LIST_HEAD(&queue->waiting);
 	init_waitqueue_head(&queue->room);
-	INIT_WORK(&queue->distrust, neuron_copy_distrust);
+	INIT_WORK(&queue->halt, neuron_copy_halt_work);
 	INIT_WORK(&queue->push, neuron_copy_push_work);
 	INIT_DELAYED_WORK(&queue->watch, neuron_copy_watch);
 
@@ -485,6 +507,7 @@ static int neuron_copy_queue_init(struct neuron_device *ndev, unsigned int core)
 		return -ENOMEM;
 
 	queue->stopped = true;
+	queue->stop_error = -EIO;
 	queue->dead = true;
 	ndev->copy[core] = queue;
 	return 0;

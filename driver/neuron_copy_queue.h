@@ -36,9 +36,11 @@
  * @completed: how far the device is
  * @progress_at: jiffies when it last moved, or had nothing to do before
  * @stopped: needs a reset before the next request
+ * @stop_error: what the first request in flight ends with when a queue that has stopped is reset:
+ *	@error of neuron_copy_fail()
  * @dead: does not obey or is gone
  * @room: woken when descriptors have completed
- * @distrust: stops the queue when the device says what cannot be
+ * @halt: stops the queue when the device says what cannot be, or has aborted its engine
  * @push: submits what is in @waiting
  * @watch: looks for queued requests without progress
  * @requests: statistics
@@ -63,9 +65,10 @@ struct neuron_copy_queue {
 	u32 completed;
 	unsigned long progress_at;
 	bool stopped;
+	int stop_error;
 	bool dead;
 	wait_queue_head_t room;
-	struct work_struct distrust;
+	struct work_struct halt;
 	struct work_struct push;
 	struct delayed_work watch;
 	u64 requests;
@@ -133,10 +136,10 @@ void neuron_copy_timeout(struct neuron_copy_queue *queue,
 			 struct neuron_copy_request *req);
 
 /**
- * neuron_copy_distrust() - the device has reported an impossible position: stop the queue
- * @work: neuron_copy_queue.distrust
+ * neuron_copy_halt_work() - stop a queue whose requests cannot go on, and end them
+ * @work: neuron_copy_queue.halt
  */
-void neuron_copy_distrust(struct work_struct *work);
+void neuron_copy_halt_work(struct work_struct *work);
 
 /**
  * neuron_copy_watch() - look after the requests that nobody waits for

@@ -13,6 +13,7 @@
 #include "neuron_copy.h"
 #include "neuron_copy_queue.h"
 #include "neuron_device.h"
+#include "neuron_irq.h"
 
 #define NEURON_COPY_QUIET_US	1000000
 #define NEURON_COPY_POLL_US	100
@@ -101,9 +102,12 @@ int neuron_copy_queue_start(struct neuron_copy_queue *queue)
 	neuron_copy_ring_start(neuron_copy_s2m_regs(queue), queue->s2m_dma,
 			       queue->ndev, NEURON_UDMA_S2M_Q_COMP_CFG);
 
+	/* Who has read a cause of before must not take it for one of the next request. */
+	neuron_irq_sync_engine(queue->ndev, queue->engine);
+
 	spin_lock_irq(&queue->lock);
 	if (queue->nr_pending)
-		neuron_copy_fail(queue, -EIO, -EAGAIN);
+		neuron_copy_fail(queue, queue->stop_error, -EAGAIN);
 	queue->submitted = 0;
 	queue->completed = 0;
 	/* neuron_copy_stop() may have begun: nothing starts any more. */
@@ -193,27 +197,26 @@ void neuron_copy_watch(struct work_struct *work)
 }
 
 /* Under @submit_lock: what the device moves ends before its requests do. */
-static void neuron_copy_interrupt_all(struct neuron_copy_queue *queue,
-				      int error)
+static void neuron_copy_interrupt_all(struct neuron_copy_queue *queue)
 {
 	if (neuron_copy_halt(queue))
 		neuron_copy_die(queue);
 	spin_lock_irq(&queue->lock);
-	neuron_copy_fail(queue, error, -EAGAIN);
+	neuron_copy_fail(queue, queue->stop_error, -EAGAIN);
 	spin_unlock_irq(&queue->lock);
 }
 
-/* The queue was stopped by a lie; whatever it does ends before its requests do. */
-void neuron_copy_distrust(struct work_struct *work)
+/* Whatever the queue does ends before its requests do. */
+void neuron_copy_halt_work(struct work_struct *work)
 {
 	struct neuron_copy_queue *queue =
-		container_of(work, struct neuron_copy_queue, distrust);
+		container_of(work, struct neuron_copy_queue, halt);
 	bool cookie = dma_fence_begin_signalling();
 
 	mutex_lock(&queue->submit_lock);
 	/* A submitter may have been first. In a dead queue neuron_copy_end() does it. */
 	if (READ_ONCE(queue->stopped) && queue->nr_pending && !queue->dead)
-		neuron_copy_interrupt_all(queue, -EIO);
+		neuron_copy_interrupt_all(queue);
 	mutex_unlock(&queue->submit_lock);
 	dma_fence_end_signalling(cookie);
 }
@@ -227,7 +230,10 @@ static bool neuron_copy_has_stray(struct neuron_copy_queue *queue)
 	list_for_each_entry(req, &queue->pending, link)
 		stray |= req->ops && !req->error && req->ops->lost(req);
 	/* Nothing is added to what is to be stopped. */
-	queue->stopped |= stray;
+	if (stray && !queue->stopped) {
+		queue->stopped = true;
+		queue->stop_error = -EAGAIN;
+	}
 	spin_unlock_irq(&queue->lock);
 	return stray;
 }
@@ -239,7 +245,7 @@ static void neuron_copy_queue_stop_stray(struct neuron_copy_queue *queue)
 	mutex_lock(&queue->submit_lock);
 	/* They are refused when they are to be started again. */
 	if (!queue->dead && neuron_copy_has_stray(queue))
-		neuron_copy_interrupt_all(queue, -EAGAIN);
+		neuron_copy_interrupt_all(queue);
 	mutex_unlock(&queue->submit_lock);
 	dma_fence_end_signalling(cookie);
 }
@@ -333,7 +339,7 @@ void neuron_copy_cancel_work(struct neuron_device *ndev)
 	unsigned int i;
 
 	for (i = 0; i < ndev->gen->nr_cores; i++) {
-		cancel_work_sync(&ndev->copy[i]->distrust);
+		cancel_work_sync(&ndev->copy[i]->halt);
 		cancel_work_sync(&ndev->copy[i]->push);
 		cancel_delayed_work_sync(&ndev->copy[i]->watch);
 	}

@@ -341,6 +341,14 @@ static unsigned int neuron_engine_vector(struct neuron_device *ndev,
 	return (ndev->gen->nr_cores - i) % ndev->nr_vectors;
 }
 
+void neuron_irq_sync_engine(struct neuron_device *ndev, unsigned int engine)
+{
+	unsigned int i = neuron_engine_vector(ndev, engine - ndev->gen->nr_ring);
+
+	spin_lock_irq(&ndev->vectors[i].lock);
+	spin_unlock_irq(&ndev->vectors[i].lock);
+}
+
 static unsigned int neuron_nr_copy_engines(struct neuron_device *ndev)
 {
 	return ndev->gen->nr_dma - ndev->gen->nr_ring;

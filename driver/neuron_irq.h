@@ -48,4 +48,14 @@ void neuron_irq_stop(struct neuron_device *ndev);
  */
 bool neuron_irq_poll(struct neuron_device *ndev);
 
+/**
+ * neuron_irq_sync_engine() - let what a copy engine has announced be looked at
+ * @ndev: device
+ * @engine: DMA engine, one of those that copy
+ *
+ * Causes of the engine that somebody has read before the call have been handled when it returns.
+ * Takes the lock of the engine's vector, under which the handlers of the engine run.
+ */
+void neuron_irq_sync_engine(struct neuron_device *ndev, unsigned int engine);
+
 #endif /* _NEURON_IRQ_H_ */

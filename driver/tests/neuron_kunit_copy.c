@@ -201,12 +201,109 @@ static void neuron_kunit_given_up_begun(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, neuron_copy_may_start(&queued.req), -EIO);
 }
 
+/* Registers: those of a copy engine, and behind them the control block. */
+#define NEURON_KUNIT_CTL	0x40000
+#define NEURON_KUNIT_REGS	(NEURON_KUNIT_CTL + 0x8000)
+
+static const struct neuron_gen neuron_kunit_gen = {
+	.hole_bar0 = NEURON_KUNIT_CTL - NEURON_HOLE_CTL,
+};
+
+static void neuron_kunit_no_work(struct work_struct *work)
+{
+}
+
+/* A queue with 20 descriptors of two requests in flight; the device has done 14. */
+static struct neuron_copy_queue *
+neuron_kunit_busy(struct kunit *test, struct neuron_kunit_queued queued[2])
+{
+	struct neuron_copy_queue *queue = neuron_kunit_queue(test);
+	void *regs = kunit_kzalloc(test, NEURON_KUNIT_REGS, GFP_KERNEL);
+
+	queue->ndev = kunit_kzalloc(test, sizeof(*queue->ndev), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, regs);
+	KUNIT_ASSERT_NOT_NULL(test, queue->ndev);
+	queue->ndev->gen = &neuron_kunit_gen;
+	queue->ndev->bar0 = (void __iomem __force *)regs;
+	queue->ndev->watch_wq = system_wq;
+	spin_lock_init(&queue->lock);
+	INIT_LIST_HEAD(&queue->pending);
+	INIT_LIST_HEAD(&queue->waiting);
+	init_waitqueue_head(&queue->room);
+	INIT_WORK(&queue->halt, neuron_kunit_no_work);
+	INIT_WORK(&queue->push, neuron_kunit_no_work);
+	neuron_kunit_ended = 0;
+	neuron_kunit_fly(queue, &queued[0], 10);
+	neuron_kunit_fly(queue, &queued[1], 10);
+	writel(14, neuron_copy_s2m_regs(queue) + NEURON_UDMA_Q_COMP_HEAD);
+	return queue;
+}
+
+static void neuron_kunit_error(struct neuron_copy_queue *queue, u32 code,
+			       bool aborted)
+{
+	u32 reg = NEURON_CTL_DMA(queue->engine) + NEURON_DMA_ERROR(0);
+	unsigned long flags;
+
+	neuron_ctl_write(queue->ndev, reg, code);
+	local_irq_save(flags);
+	neuron_copy_queue_interrupt(queue,
+				    NEURON_DMA_CAUSE_ERROR(queue->index),
+				    aborted);
+	local_irq_restore(flags);
+	flush_work(&queue->halt);
+	flush_work(&queue->push);
+}
+
+/* It comes from the life of the queue before its reset. */
+static void neuron_kunit_error_of_before(struct kunit *test)
+{
+	struct neuron_kunit_queued queued[2] = { };
+	struct neuron_copy_queue *queue = neuron_kunit_busy(test, queued);
+
+	neuron_kunit_error(queue, NEURON_CAUSE_NONE, false);
+	KUNIT_EXPECT_EQ(test, queued[0].order, 1);
+	KUNIT_EXPECT_EQ(test, queued[0].error, 0);
+	KUNIT_EXPECT_EQ(test, queued[1].order, 0);
+	KUNIT_EXPECT_EQ(test, queue->nr_pending, 1);
+	KUNIT_EXPECT_FALSE(test, queue->stopped);
+
+	neuron_kunit_error(queue, NEURON_CAUSE_HOST, false);
+	KUNIT_EXPECT_EQ(test, queued[1].error, -EIO);
+	KUNIT_EXPECT_EQ(test, queued[1].req.cause, NEURON_CAUSE_HOST);
+	KUNIT_EXPECT_TRUE(test, queue->stopped);
+}
+
+/* The engine has aborted: nothing ends before the queue was halted. */
+static void neuron_kunit_error_of_abort(struct kunit *test)
+{
+	const u32 code[2] = { NEURON_CAUSE_ABORT, NEURON_CAUSE_NONE };
+	const int error[2] = { -EIO, -EAGAIN };
+	struct neuron_copy_queue *queue;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		struct neuron_kunit_queued queued[2] = { };
+
+		queue = neuron_kunit_busy(test, queued);
+		neuron_kunit_error(queue, code[i], true);
+		KUNIT_EXPECT_EQ(test, queued[0].order, 1);
+		KUNIT_EXPECT_EQ(test, queued[1].order, 0);
+		KUNIT_EXPECT_EQ(test, queue->nr_pending, 1);
+		KUNIT_EXPECT_TRUE(test, queue->stopped);
+		KUNIT_EXPECT_EQ(test, queue->stop_error, error[i]);
+		KUNIT_EXPECT_EQ(test, queued[1].req.cause, code[i]);
+	}
+}
+
 static struct kunit_case neuron_copy_cases[] = {
 	KUNIT_CASE(neuron_kunit_room),
 	KUNIT_CASE(neuron_kunit_fill_wrap),
 	KUNIT_CASE(neuron_kunit_fill_length),
 	KUNIT_CASE(neuron_kunit_resume),
 	KUNIT_CASE(neuron_kunit_given_up_begun),
+	KUNIT_CASE(neuron_kunit_error_of_before),
+	KUNIT_CASE(neuron_kunit_error_of_abort),
 	{}
 };
 

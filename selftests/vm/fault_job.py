@@ -18,6 +18,8 @@ EVENT = registers.enum("neuron_accel.h", "DRM_NEURON_EVENT_", "drm")
 REGS = registers.numbers("regs.h")
 CORE_BLOCK = 0x1000         # of core 0, from the start of the control registers
 CORE_STRIDE = 0x100
+DMA_BLOCK = 0x4000          # of DMA engine 0, as well
+DMA_STRIDE = 0x40
 BLOCK_SIZE = 0x10000
 QUEUE_STATUS = 0x24         # of a queue's side, within its page
 DRIVER = "/sys/bus/pci/drivers/neuron"
@@ -194,6 +196,11 @@ class Rig:
                                '[ "$(cat $d/vendor)" = 0x1d0f ] && echo ${d##*/}; done; true')
         return sorted(found.split())[chip]
 
+    def copy_queues(self):
+        """Engine and index of each copy queue of chip 0."""
+        rows = self.vm.output(f"cat /sys/kernel/debug/accel/{self.address()}/copy").splitlines()
+        return [tuple(int(word) for word in row.split()[1:3]) for row in rows[1:]]
+
     def bind(self, address, timeout=90):
         """Give the device to the driver; 0: the driver took it."""
         return self.sh(f"echo {address} >{DRIVER}/bind", timeout)
@@ -266,6 +273,10 @@ class Chip:
     def core(self, core, name):
         """Offset of a register of a core."""
         return self.base + CORE_BLOCK + core * CORE_STRIDE + REGS["CORE_" + name]
+
+    def dma(self, engine, name):
+        """Offset of a register of a DMA engine."""
+        return self.base + DMA_BLOCK + engine * DMA_STRIDE + REGS["DMA_" + name]
 
     def copy_status(self):
         """STATUS of the kernel's own queues, both sides."""

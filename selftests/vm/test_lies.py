@@ -92,6 +92,18 @@ def test_cause_that_comes_early(rig):
         rig.job_ok(0, POLLED_MS)
 
 
+@judged()
+def test_error_without_code(rig):
+    """Copy queues claim that they have failed while they go on. A queue that has says why."""
+    chip = Chip(rig)
+    both = 0x30003      # two queues of an engine: done, error
+    lie(rig, *(f"reg-stuck,offset={chip.dma(engine, 'CAUSE'):#x},value={both:#x}"
+               for engine in {engine for engine, _ in rig.copy_queues()}),
+        "irq-storm,times=200000", "dma-late,delay=50ms")
+    for _ in range(4):
+        rig.copy_ok()
+
+
 @pytest.mark.slow
 @judged("no answer to a reset")
 def test_reset_is_claimed(rig):
