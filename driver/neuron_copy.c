@@ -266,11 +266,17 @@ static void neuron_copy_fill(struct neuron_copy_queue *queue,
 	}
 }
 
+static bool neuron_copy_fits(struct neuron_copy_queue *queue, unsigned int nr)
+{
+	return READ_ONCE(queue->waited_desc) + nr <= NEURON_COPY_ROOM;
+}
+
+/* For who waits: a queue that has stopped is empty when it starts again. */
 static bool neuron_copy_has_room(struct neuron_copy_queue *queue,
 				 unsigned int nr)
 {
 	return READ_ONCE(queue->stopped) || READ_ONCE(queue->dead) ||
-	       READ_ONCE(queue->waited_desc) + nr <= NEURON_COPY_ROOM;
+	       neuron_copy_fits(queue, nr);
 }
 
 /* To those in flight. */
@@ -306,8 +312,11 @@ static int neuron_copy_submit_locked(struct neuron_copy_queue *queue,
 		if (ret)
 			return ret;
 	}
-	/* The scheduler of queued requests knows how many there may be. */
-	if (!req->ops && !neuron_copy_has_room(queue, nr))
+	/*
+	 * The scheduler of queued requests knows how many there may be. The queue may have been
+	 * stopped since, and the device may still read what is in the ring.
+	 */
+	if (!req->ops && !neuron_copy_fits(queue, nr))
 		return -ENOSPC;
 
 	neuron_copy_fill(queue, req);

@@ -30,9 +30,12 @@ static void neuron_kunit_room(struct kunit *test)
 	queue->waited_desc = 20;
 	KUNIT_EXPECT_TRUE(test, neuron_copy_has_room(queue, NEURON_COPY_ROOM - 20));
 	KUNIT_EXPECT_FALSE(test, neuron_copy_has_room(queue, NEURON_COPY_ROOM - 19));
-	/* Who waits for room in a queue that will never move is let go. */
+	/* Who waits for room in a queue that will never move is let go, but has none. */
+	queue->stopped = true;
 	queue->dead = true;
 	KUNIT_EXPECT_TRUE(test, neuron_copy_has_room(queue, NEURON_COPY_ROOM));
+	KUNIT_EXPECT_FALSE(test, neuron_copy_fits(queue, NEURON_COPY_ROOM));
+	KUNIT_EXPECT_TRUE(test, neuron_copy_fits(queue, NEURON_COPY_ROOM - 20));
 }
 
 static u32 neuron_kunit_ring_id(const struct neuron_udma_desc *desc)
