@@ -455,31 +455,44 @@ static void neuron_copy_push_work(struct work_struct *work)
 	dma_fence_end_signalling(cookie);
 }
 
+/*
+ * For who waits: has the time limit of what is in flight come? @req: as for
+ * neuron_copy_timeout(). Return: jiffies to wait until it is to be asked again.
+ */
+static long neuron_copy_look(struct neuron_copy_queue *queue,
+			     struct neuron_copy_request *req)
+{
+	const long limit = msecs_to_jiffies(NEURON_COPY_TIMEOUT_MS);
+	long left = READ_ONCE(queue->progress_at) + limit - jiffies;
+
+	if (left <= 0)
+		neuron_copy_timeout(queue, req);
+	return clamp(left, 1l, limit);
+}
+
+/* Those in the ring are looked after here, too: who has them may wait for a page fault. */
 int neuron_copy_wait_room(struct neuron_copy_queue *queue, unsigned int nr)
 {
-	unsigned long timeout = msecs_to_jiffies(NEURON_COPY_TIMEOUT_MS);
-	long left;
+	long left, ret;
 
-	left = wait_event_killable_timeout(queue->room,
-					   neuron_copy_has_room(queue, nr),
-					   timeout);
-	if (left < 0)
-		return -EINTR;
-	return left ? 0 : -ETIMEDOUT;
+	do {
+		left = neuron_copy_look(queue, NULL);
+		ret = wait_event_killable_timeout(queue->room,
+						  neuron_copy_has_room(queue, nr),
+						  left);
+	} while (!ret);
+
+	return ret < 0 ? -EINTR : 0;
 }
 
 int neuron_copy_wait(struct neuron_copy_queue *queue,
 		     struct neuron_copy_request *req)
 {
-	const long limit = msecs_to_jiffies(NEURON_COPY_TIMEOUT_MS);
 	long left;
 
 	do {
-		left = READ_ONCE(queue->progress_at) + limit - jiffies;
-		if (left <= 0)
-			neuron_copy_timeout(queue, req);
-	} while (!wait_for_completion_timeout(&req->done,
-					      clamp(left, 1l, limit)));
+		left = neuron_copy_look(queue, req);
+	} while (!wait_for_completion_timeout(&req->done, left));
 
 	return req->error;
 }

@@ -119,8 +119,10 @@ int neuron_copy_submit(struct neuron_copy_queue *queue,
  * @queue: queue
  * @nr: descriptors of the request
  *
+ * The queue's time limits are those of the requests in it: as long as these go on, the wait does.
+ *
  * Context: outside of drm_dev_enter().
- * Return: 0, -EINTR or -ETIMEDOUT.
+ * Return: 0, also when the queue has stopped, or -EINTR.
  */
 int neuron_copy_wait_room(struct neuron_copy_queue *queue, unsigned int nr);
 

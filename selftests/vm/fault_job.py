@@ -11,6 +11,7 @@ import re
 from neuron_vm import MachineError, klog, registers
 
 JOB = "/usr/libexec/neuron/fault_job"
+CROWD = "/usr/libexec/neuron/copy_crowd"
 LIMIT = 1000        # ms that a job may make no progress
 STATUS = registers.enum("job.h", "NEURON_JOB_")
 CAUSE = registers.enum("job.h", "NEURON_CAUSE_")

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from answers import Judge
-from fault_job import CAUSE, DRIVER, JOB, LIMIT, REGS, STATUS, Chip, judged
+from fault_job import CAUSE, CROWD, DRIVER, JOB, LIMIT, REGS, STATUS, Chip, judged
 from neuron_vm.host import vm_folder
 
 
@@ -74,6 +74,18 @@ def test_dma_lost_copy(rig):
     answer = rig.ask("copy")
     assert answer["ret"] != 0, f"the copy did not fail: {answer}"
     rig.struck()
+
+
+@pytest.mark.slow
+@judged()
+def test_copies_wait_for_room(rig):
+    """A ring is full, and its copies go on slowly: who waits for room has no limit of its own."""
+    rig.vm.fault("dma-late,delay=1s")
+    crowd = rig.vm.spawn([CROWD, "0", "8"])
+    time.sleep(40)      # the limit of a copy without progress is 30 s
+    rig.vm.fault("clear")
+    crowd.expect(r"^@ret=0\r?$", timeout=120)
+    assert crowd.wait(60) == 0, "the program with the copies"
 
 
 # --- Transfers ---
