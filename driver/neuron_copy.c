@@ -154,6 +154,7 @@ void neuron_copy_advance(struct neuron_copy_queue *queue)
 	if (!done)
 		return;
 	WRITE_ONCE(queue->progress_at, jiffies);
+	queue->timeouts = 0;
 	wake_up_all(&queue->room);
 }
 

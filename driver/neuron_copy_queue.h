@@ -13,6 +13,12 @@
 #define NEURON_COPY_ROOM	(NEURON_COPY_RING - NEURON_COPY_QUEUED_ROOM - \
 				 NEURON_UDMA_RING_MULTIPLE)
 
+/*
+ * So often a queue is reset because it moves nothing, the last time with the whole device: if its
+ * own reset did not help, it helps nobody to try that with each request.
+ */
+#define NEURON_COPY_TIMEOUTS	2
+
 /* How often a queued request begins again: neuron_copy_request.retries. */
 #define NEURON_COPY_RETRIES	8
 
@@ -35,6 +41,7 @@
  * @submitted: where the next descriptor goes, counted from the reset
  * @completed: how far the device is
  * @progress_at: jiffies when it last moved, or had nothing to do before
+ * @timeouts: how often it has come to its time limit since it last moved
  * @stopped: needs a reset before the next request
  * @stop_error: what the first request in flight ends with when a queue that has stopped is reset:
  *	@error of neuron_copy_fail()
@@ -64,6 +71,7 @@ struct neuron_copy_queue {
 	u32 submitted;
 	u32 completed;
 	unsigned long progress_at;
+	unsigned int timeouts;
 	bool stopped;
 	int stop_error;
 	bool dead;
@@ -129,7 +137,8 @@ int neuron_copy_queue_start(struct neuron_copy_queue *queue);
  * @queue: queue
  * @req: request that somebody waits for; NULL: whatever is in flight
  *
- * They end, unless the queue has moved after all and only the interrupt was lost. Takes
+ * They end, unless the queue has moved after all and only the interrupt was lost. If the queue has
+ * not moved since the last time either, the device is reset. Takes
  * neuron_copy_queue.submit_lock.
  */
 void neuron_copy_timeout(struct neuron_copy_queue *queue,

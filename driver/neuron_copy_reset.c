@@ -61,7 +61,7 @@ static int neuron_copy_halt(struct neuron_copy_queue *queue)
 	return ret;
 }
 
-/* It does not even stop: only a reset of the device is left. */
+/* It does not even stop, or its reset does not help: only a reset of the device is left. */
 static void neuron_copy_die(struct neuron_copy_queue *queue)
 {
 	queue->dead = true;
@@ -125,7 +125,7 @@ void neuron_copy_timeout(struct neuron_copy_queue *queue,
 			 struct neuron_copy_request *req)
 {
 	bool cookie = dma_fence_begin_signalling();
-	unsigned int nr_pending;
+	unsigned int nr_pending, timeouts;
 	u32 completed;
 
 	mutex_lock(&queue->submit_lock);
@@ -159,12 +159,15 @@ void neuron_copy_timeout(struct neuron_copy_queue *queue,
 		goto out;
 	}
 	queue->stopped = true;
+	timeouts = ++queue->timeouts;
 	spin_unlock_irq(&queue->lock);
 
 	drm_err(&queue->ndev->drm,
-		"DMA engine %u queue %u: no progress for %u ms, reset\n",
-		queue->engine, queue->index, NEURON_COPY_TIMEOUT_MS);
-	if (neuron_copy_halt(queue))
+		"DMA engine %u queue %u: no progress for %u ms, reset%s\n",
+		queue->engine, queue->index, NEURON_COPY_TIMEOUT_MS,
+		timeouts < NEURON_COPY_TIMEOUTS ? "" :
+		" does not help: the device is reset");
+	if (neuron_copy_halt(queue) || timeouts >= NEURON_COPY_TIMEOUTS)
 		neuron_copy_die(queue);
 
 	spin_lock_irq(&queue->lock);
@@ -279,6 +282,7 @@ int neuron_copy_start(struct neuron_device *ndev)
 		mutex_lock(&queue->submit_lock);
 		spin_lock_irq(&queue->lock);
 		queue->dead = false;
+		queue->timeouts = 0;
 		spin_unlock_irq(&queue->lock);
 		ret = neuron_copy_queue_start(queue);
 		if (!ret)

@@ -44,8 +44,9 @@
  *
  * A reset of the device is asked for by the user (file reset of the PCI device), by the PCI core
  * after an error of the link, or by neuron_request_reset(), when a core or a copy queue does not
- * answer its own reset. All of them go through the PCI core, which saves and restores the
- * configuration and calls neuron_reset_prepare() and neuron_reset_done(), or the error handlers.
+ * answer its own reset, or a copy queue moves nothing after it. All of them go through the PCI
+ * core, which saves and restores the configuration and calls neuron_reset_prepare() and
+ * neuron_reset_done(), or the error handlers.
  *
  * The device sleeps only when nothing would be lost: no file is open, no transfer is under way,
  * and no HBM is in use. When the machine goes to sleep, open files do not matter, but claims,

@@ -160,6 +160,22 @@ def test_transfer_dma_lost(rig):
     rig.struck()
 
 
+@pytest.mark.slow
+@judged("reset does not help")
+def test_transfer_doorbells_lost(rig):
+    """A copy queue that moves nothing after its reset either costs everybody the device: else
+    each of the transfers in it would have its 30 s, and their file could not be closed meanwhile.
+    """
+    for engine, index in rig.copy_queues():
+        rig.vm.fault(f"doorbell-lost,queue={engine}:{index}")
+    answer = rig.ask("transfer")
+    assert answer["ret"] == 0 and answer["hang"] == 1 and answer["next_hang"] == 1, \
+        f"the transfers did not hang: {answer}"
+    rig.told("NEURON_EVENT=device-reset")
+    rig.vm.fault("clear")
+    rig.all_is_lost()
+
+
 def hold_transfer(rig, words, fault="dma-late,delay=1000s,skip=5,count=1"):
     """Let a packet of the first of two transfers be under way, and stay so."""
     rig.vm.fault(fault)
