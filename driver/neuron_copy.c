@@ -284,6 +284,7 @@ static bool neuron_copy_has_room(struct neuron_copy_queue *queue,
 static void neuron_copy_add(struct neuron_copy_queue *queue,
 			    struct neuron_copy_request *req)
 {
+	req->since = jiffies;
 	if (req->ops) {
 		list_move_tail(&req->link, &queue->pending);
 	} else {
@@ -356,7 +357,9 @@ int neuron_copy_submit(struct neuron_copy_queue *queue,
 	req->ops = NULL;
 	req->done_nr = 0;
 	init_completion(&req->done);
-	mutex_lock(&queue->submit_lock);
+	ret = mutex_lock_killable(&queue->submit_lock);
+	if (ret)
+		return ret;
 	ret = neuron_copy_submit_locked(queue, req);
 	mutex_unlock(&queue->submit_lock);
 	return ret;
@@ -410,13 +413,27 @@ static int neuron_copy_may_start(const struct neuron_copy_request *req)
 	return ret ?: req->ops->lost(req);
 }
 
-/* Under @submit_lock: whatever is in @waiting is submitted, or ends. */
+/*
+ * Under @submit_lock: whatever is in @waiting is submitted, or ends. A device that fails each of
+ * them has the queue reset for each, and others wait for the lock: they have it in between.
+ */
 static void neuron_copy_push_locked(struct neuron_copy_queue *queue)
 {
 	struct neuron_copy_request *req;
+	bool started = false;
 	int ret;
 
-	while ((req = neuron_copy_next(queue))) {
+	for (;;) {
+		if (READ_ONCE(queue->stopped) && !queue->dead) {
+			if (started) {
+				queue_work(queue->ndev->watch_wq, &queue->push);
+				break;
+			}
+			started = true;
+		}
+		req = neuron_copy_next(queue);
+		if (!req)
+			break;
 		ret = neuron_copy_may_start(req);
 		if (!ret)
 			ret = neuron_copy_submit_locked(queue, req);
@@ -456,19 +473,41 @@ static void neuron_copy_push_work(struct work_struct *work)
 	dma_fence_end_signalling(cookie);
 }
 
+bool neuron_copy_is_late(struct neuron_copy_queue *queue)
+{
+	struct neuron_copy_request *req = neuron_copy_first(&queue->pending);
+
+	return req && time_after_eq(jiffies, req->since +
+				    msecs_to_jiffies(NEURON_COPY_CAP_MS));
+}
+
+long neuron_copy_time_left(struct neuron_copy_queue *queue)
+{
+	struct neuron_copy_request *req = neuron_copy_first(&queue->pending);
+	long left = queue->progress_at +
+		    msecs_to_jiffies(NEURON_COPY_TIMEOUT_MS) - jiffies;
+
+	if (req)
+		left = min_t(long, left, req->since +
+			     msecs_to_jiffies(NEURON_COPY_CAP_MS) - jiffies);
+	return left;
+}
+
 /*
- * For who waits: has the time limit of what is in flight come? @req: as for
+ * For who waits: has a time limit of what is in flight come? @req: as for
  * neuron_copy_timeout(). Return: jiffies to wait until it is to be asked again.
  */
 static long neuron_copy_look(struct neuron_copy_queue *queue,
 			     struct neuron_copy_request *req)
 {
-	const long limit = msecs_to_jiffies(NEURON_COPY_TIMEOUT_MS);
-	long left = READ_ONCE(queue->progress_at) + limit - jiffies;
+	long left;
 
+	spin_lock_irq(&queue->lock);
+	left = neuron_copy_time_left(queue);
+	spin_unlock_irq(&queue->lock);
 	if (left <= 0)
 		neuron_copy_timeout(queue, req);
-	return clamp(left, 1l, limit);
+	return max(left, 1l);
 }
 
 /* Those in the ring are looked after here, too: who has them may wait for a page fault. */

@@ -69,6 +69,7 @@ struct neuron_copy_ops {
  * @cause: enum neuron_cause, as the device said, or why it was given up; 0: nobody said
  * @bytes: their sum, for statistics
  * @epoch: neuron_device.epoch that the addresses belong to
+ * @since: jiffies when it was put in flight, for the last time
  * @link: queue's list while in flight
  * @done: completed by the interrupt
  * @end: queue position behind its last descriptor
@@ -85,6 +86,7 @@ struct neuron_copy_request {
 	u32 cause;
 	u64 bytes;
 	u32 epoch;
+	unsigned long since;
 	struct list_head link;
 	struct completion done;
 	u32 end;
@@ -109,7 +111,7 @@ struct neuron_copy_queue *neuron_copy_pick(struct neuron_device *ndev,
  * Context: outside of drm_dev_enter(), because it sleeps while the queue is reset.
  * Return: 0; -ENOSPC when the ring has no room, see neuron_copy_wait_room(); -EAGAIN when the
  * queue was stopped meanwhile: submit it again; -EIO when the queue is dead, or the device was
- * reset since the epoch of the request; -ENODEV.
+ * reset since the epoch of the request; -ENODEV; -EINTR when the caller is killed.
  */
 int neuron_copy_submit(struct neuron_copy_queue *queue,
 		       struct neuron_copy_request *req);

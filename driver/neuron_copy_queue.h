@@ -19,6 +19,13 @@
  */
 #define NEURON_COPY_TIMEOUTS	2
 
+/*
+ * How long a request may be in flight although the queue moves, with what is before it in the ring.
+ * That is 512 MiB at most: only a device moves it so slowly that lies. So the limits of two
+ * requests, whenever, cost the device a reset.
+ */
+#define NEURON_COPY_CAP_MS	(NEURON_COPY_TIMEOUT_MS * NEURON_JOB_TIMEOUT_CAP)
+
 /* How often a queued request begins again: neuron_copy_request.retries. */
 #define NEURON_COPY_RETRIES	8
 
@@ -42,6 +49,7 @@
  * @completed: how far the device is
  * @progress_at: jiffies when it last moved, or had nothing to do before
  * @timeouts: how often it has come to its time limit since it last moved
+ * @caps: how often a request has come to NEURON_COPY_CAP_MS since the start of the device
  * @stopped: needs a reset before the next request
  * @stop_error: what the first request in flight ends with when a queue that has stopped is reset:
  *	@error of neuron_copy_fail()
@@ -72,6 +80,7 @@ struct neuron_copy_queue {
 	u32 completed;
 	unsigned long progress_at;
 	unsigned int timeouts;
+	unsigned int caps;
 	bool stopped;
 	int stop_error;
 	bool dead;
@@ -133,7 +142,27 @@ void neuron_copy_advance(struct neuron_copy_queue *queue);
 int neuron_copy_queue_start(struct neuron_copy_queue *queue);
 
 /**
- * neuron_copy_timeout() - requests have made no progress for too long
+ * neuron_copy_is_late() - has the first request in flight come to NEURON_COPY_CAP_MS?
+ * @queue: queue
+ *
+ * No other request in flight can before it does: they were put there later.
+ *
+ * Context: under neuron_copy_queue.lock.
+ * Return: yes.
+ */
+bool neuron_copy_is_late(struct neuron_copy_queue *queue);
+
+/**
+ * neuron_copy_time_left() - time until what is in flight comes to a limit
+ * @queue: queue
+ *
+ * Context: under neuron_copy_queue.lock.
+ * Return: jiffies, 0 or less: it has.
+ */
+long neuron_copy_time_left(struct neuron_copy_queue *queue);
+
+/**
+ * neuron_copy_timeout() - requests have made no progress for too long, or take too long in all
  * @queue: queue
  * @req: request that somebody waits for; NULL: whatever is in flight
  *

@@ -117,63 +117,97 @@ int neuron_copy_queue_start(struct neuron_copy_queue *queue)
 	return ret;
 }
 
-/*
- * No progress for the time limit. Either the interrupt got lost, or the queue is
- * stuck: stop it, then nobody's memory is accessed any more.
+/**
+ * enum neuron_copy_verdict - what has become of the requests in flight
+ * @NEURON_COPY_GOES_ON: they have not come to a time limit
+ * @NEURON_COPY_IRQ_LOST: the device has done some, and its interrupt got lost
+ * @NEURON_COPY_STUCK: the queue does not move
+ * @NEURON_COPY_LATE: it does, but the first of them takes too long
  */
-void neuron_copy_timeout(struct neuron_copy_queue *queue,
-			 struct neuron_copy_request *req)
+enum neuron_copy_verdict {
+	NEURON_COPY_GOES_ON,
+	NEURON_COPY_IRQ_LOST,
+	NEURON_COPY_STUCK,
+	NEURON_COPY_LATE,
+};
+
+/* Under @submit_lock: a queue that is stuck or late is stopped. */
+static enum neuron_copy_verdict
+neuron_copy_judge(struct neuron_copy_queue *queue,
+		  struct neuron_copy_request *req)
 {
-	bool cookie = dma_fence_begin_signalling();
-	unsigned int nr_pending, timeouts;
-	u32 completed;
+	unsigned int nr_pending = queue->nr_pending;
+	u32 completed = queue->completed;
 
-	mutex_lock(&queue->submit_lock);
-	if (queue->dead)
-		goto out;	/* neuron_copy_end() completes the request */
-
-	spin_lock_irq(&queue->lock);
-	nr_pending = queue->nr_pending;
 	/* It may have moved since the caller looked. */
-	if (!nr_pending ||
-	    time_before(jiffies, queue->progress_at +
-				 msecs_to_jiffies(NEURON_COPY_TIMEOUT_MS))) {
-		spin_unlock_irq(&queue->lock);
-		goto out;
-	}
+	if (!nr_pending || neuron_copy_time_left(queue) > 0)
+		return NEURON_COPY_GOES_ON;
 	neuron_copy_clear_cause(queue);
-	completed = queue->completed;
 	neuron_copy_advance(queue);
 	if (req ? completion_done(&req->done) :
-		  queue->nr_pending < nr_pending) {
-		spin_unlock_irq(&queue->lock);
-		atomic64_inc(&queue->ndev->counters.lost_interrupts);
-		drm_warn(&queue->ndev->drm,
-			 "DMA engine %u queue %u: interrupt lost\n",
-			 queue->engine, queue->index);
-		goto out;
+		  queue->nr_pending < nr_pending)
+		return NEURON_COPY_IRQ_LOST;
+	if (neuron_copy_is_late(queue)) {
+		queue->stopped = true;
+		queue->caps++;
+		return NEURON_COPY_LATE;
 	}
 	/* Only the end of a request interrupts; a long one may be under way. */
-	if (queue->completed != completed && !queue->stopped) {
-		spin_unlock_irq(&queue->lock);
-		goto out;
-	}
+	if (queue->completed != completed && !queue->stopped)
+		return NEURON_COPY_GOES_ON;
 	queue->stopped = true;
-	timeouts = ++queue->timeouts;
-	spin_unlock_irq(&queue->lock);
+	queue->timeouts++;
+	return NEURON_COPY_STUCK;
+}
+
+/* Under @submit_lock: a time limit has come, so the queue was stopped. */
+static void neuron_copy_give_out(struct neuron_copy_queue *queue,
+				 enum neuron_copy_verdict verdict)
+{
+	bool again = queue->timeouts >= NEURON_COPY_TIMEOUTS ||
+		     queue->caps >= NEURON_COPY_TIMEOUTS;
 
 	drm_err(&queue->ndev->drm,
-		"DMA engine %u queue %u: no progress for %u ms, reset%s\n",
-		queue->engine, queue->index, NEURON_COPY_TIMEOUT_MS,
-		timeouts < NEURON_COPY_TIMEOUTS ? "" :
-		" does not help: the device is reset");
-	if (neuron_copy_halt(queue) || timeouts >= NEURON_COPY_TIMEOUTS)
+		"DMA engine %u queue %u: %s %u ms, reset%s\n",
+		queue->engine, queue->index,
+		verdict == NEURON_COPY_LATE ? "a request not done in" :
+					      "no progress for",
+		verdict == NEURON_COPY_LATE ? NEURON_COPY_CAP_MS :
+					      NEURON_COPY_TIMEOUT_MS,
+		again ? " does not help: the device is reset" : "");
+	if (neuron_copy_halt(queue) || again)
 		neuron_copy_die(queue);
 
 	spin_lock_irq(&queue->lock);
 	neuron_copy_fail(queue, -ETIMEDOUT, -EAGAIN);
 	spin_unlock_irq(&queue->lock);
-out:
+}
+
+/*
+ * A time limit has come. Either the interrupt got lost, or the queue is stuck or very slow: stop
+ * it, then nobody's memory is accessed any more.
+ */
+void neuron_copy_timeout(struct neuron_copy_queue *queue,
+			 struct neuron_copy_request *req)
+{
+	enum neuron_copy_verdict verdict = NEURON_COPY_GOES_ON;
+	bool cookie = dma_fence_begin_signalling();
+
+	mutex_lock(&queue->submit_lock);
+	/* In a dead queue neuron_copy_end() completes the request. */
+	if (!queue->dead) {
+		spin_lock_irq(&queue->lock);
+		verdict = neuron_copy_judge(queue, req);
+		spin_unlock_irq(&queue->lock);
+	}
+	if (verdict == NEURON_COPY_IRQ_LOST) {
+		atomic64_inc(&queue->ndev->counters.lost_interrupts);
+		drm_warn(&queue->ndev->drm,
+			 "DMA engine %u queue %u: interrupt lost\n",
+			 queue->engine, queue->index);
+	} else if (verdict != NEURON_COPY_GOES_ON) {
+		neuron_copy_give_out(queue, verdict);
+	}
 	mutex_unlock(&queue->submit_lock);
 	dma_fence_end_signalling(cookie);
 }
@@ -189,7 +223,7 @@ void neuron_copy_watch(struct work_struct *work)
 
 	spin_lock_irq(&queue->lock);
 	busy = queue->nr_pending;
-	left = queue->progress_at + limit - jiffies;
+	left = neuron_copy_time_left(queue);
 	spin_unlock_irq(&queue->lock);
 	if (!busy)
 		return;
@@ -283,6 +317,7 @@ int neuron_copy_start(struct neuron_device *ndev)
 		spin_lock_irq(&queue->lock);
 		queue->dead = false;
 		queue->timeouts = 0;
+		queue->caps = 0;
 		spin_unlock_irq(&queue->lock);
 		ret = neuron_copy_queue_start(queue);
 		if (!ret)

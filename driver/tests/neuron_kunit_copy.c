@@ -299,6 +299,42 @@ static void neuron_kunit_error_of_abort(struct kunit *test)
 	}
 }
 
+/* A device that moves something now and then does not keep a request for ever. */
+static void neuron_kunit_late(struct kunit *test)
+{
+	const unsigned long limit = msecs_to_jiffies(NEURON_COPY_TIMEOUT_MS);
+	const unsigned long cap = msecs_to_jiffies(NEURON_COPY_CAP_MS);
+	struct neuron_kunit_queued queued[2] = { };
+	struct neuron_copy_queue *queue = neuron_kunit_busy(test, queued);
+
+	queue->progress_at = jiffies;
+	KUNIT_EXPECT_GT(test, neuron_copy_time_left(queue), 0);
+	KUNIT_EXPECT_LE(test, neuron_copy_time_left(queue), limit);
+	KUNIT_EXPECT_FALSE(test, neuron_copy_is_late(queue));
+
+	/* Nobody waits longer than until the first one is late. */
+	queued[0].req.since = jiffies - cap + limit / 2;
+	KUNIT_EXPECT_LE(test, neuron_copy_time_left(queue), limit / 2);
+	KUNIT_EXPECT_FALSE(test, neuron_copy_is_late(queue));
+
+	queued[0].req.since = jiffies - cap;
+	KUNIT_EXPECT_LE(test, neuron_copy_time_left(queue), 0);
+	KUNIT_EXPECT_TRUE(test, neuron_copy_is_late(queue));
+
+	/* It ends: the next one counts from when it was put in flight. */
+	neuron_copy_advance(queue);
+	KUNIT_EXPECT_EQ(test, queued[0].order, 1);
+	KUNIT_EXPECT_GT(test, neuron_copy_time_left(queue), 0);
+	KUNIT_EXPECT_FALSE(test, neuron_copy_is_late(queue));
+	queued[1].req.since = jiffies - cap;
+	KUNIT_EXPECT_TRUE(test, neuron_copy_is_late(queue));
+
+	/* Begun again, it has its time again. */
+	list_del_init(&queued[1].req.link);
+	neuron_copy_add(queue, &queued[1].req);
+	KUNIT_EXPECT_FALSE(test, neuron_copy_is_late(queue));
+}
+
 static struct kunit_case neuron_copy_cases[] = {
 	KUNIT_CASE(neuron_kunit_room),
 	KUNIT_CASE(neuron_kunit_fill_wrap),
@@ -307,6 +343,7 @@ static struct kunit_case neuron_copy_cases[] = {
 	KUNIT_CASE(neuron_kunit_given_up_begun),
 	KUNIT_CASE(neuron_kunit_error_of_before),
 	KUNIT_CASE(neuron_kunit_error_of_abort),
+	KUNIT_CASE(neuron_kunit_late),
 	{}
 };
 
