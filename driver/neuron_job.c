@@ -223,7 +223,8 @@ static struct dma_fence *neuron_job_take_record(struct neuron_job *job,
 		return neuron_job_end_locked(job, &record);
 	case NEURON_JOB_ABORTED:
 		*error = job->abort_error ?: -ECANCELED;
-		return neuron_job_end_locked(job, &record);
+		/* Whose fault it was is in the result already. */
+		return neuron_job_end_locked(job, job->ganged ? NULL : &record);
 	default:
 		job->hang = false;
 		/* No fault of its own: nothing to tell or to dump. */
@@ -357,7 +358,8 @@ static void neuron_job_refused_interrupt(struct neuron_core *core)
 	spin_lock_irqsave(&core->lock, flags);
 	if (core->active && !core->active->faulted) {
 		core->active->broken = true;
-		core->active->result->record.cause = NEURON_CAUSE_HOST;
+		if (!core->active->ganged)
+			core->active->result->record.cause = NEURON_CAUSE_HOST;
 		neuron_job_hand_over(core);
 	}
 	spin_unlock_irqrestore(&core->lock, flags);
@@ -422,12 +424,10 @@ void neuron_job_stop_stray(struct neuron_core *core)
 		neuron_job_put(job);
 }
 
-/* The result of a job that does not start, because member @culprit of its gang failed. */
-static void neuron_job_blame(struct neuron_job *job, u32 culprit)
+/* Under the core's lock: the result of a job that ends because member @culprit of its gang did. */
+static void neuron_job_blame_locked(struct neuron_job *job, u32 culprit)
 {
-	struct neuron_core *core = job->cc->core;
-
-	spin_lock_irq(&core->lock);
+	lockdep_assert_held(&job->cc->core->lock);
 	job->result->record = (struct neuron_record){
 		.job_id = job->hw_id,
 		.status = NEURON_JOB_ERROR,
@@ -435,6 +435,15 @@ static void neuron_job_blame(struct neuron_job *job, u32 culprit)
 		.source = NEURON_SOURCE_JOB,
 		.pc = culprit,
 	};
+}
+
+/* The same of a job that does not start. */
+static void neuron_job_blame(struct neuron_job *job, u32 culprit)
+{
+	struct neuron_core *core = job->cc->core;
+
+	spin_lock_irq(&core->lock);
+	neuron_job_blame_locked(job, culprit);
 	spin_unlock_irq(&core->lock);
 }
 
@@ -632,6 +641,35 @@ void neuron_gang_cancel(struct neuron_job *job)
 		neuron_gang_fail(gang, job->gang_index, -ECANCELED, NULL);
 	mutex_unlock(&gang->lock);
 	dma_fence_end_signalling(cookie);
+}
+
+/* If a member of @gang runs on @core, and has not failed: it ends, too. */
+static void neuron_gang_break_core(struct neuron_gang *gang, struct neuron_core *core,
+				   u32 culprit)
+{
+	struct neuron_job *job;
+
+	spin_lock_irq(&core->lock);
+	job = neuron_job_waited_for(core);
+	if (job && job->gang == gang && !job->ganged) {
+		job->ganged = true;
+		neuron_job_blame_locked(job, culprit);
+		neuron_job_hand_over(core);
+	}
+	spin_unlock_irq(&core->lock);
+}
+
+void neuron_gang_break(struct neuron_job *job)
+{
+	struct neuron_gang *gang = job->gang;
+	u32 i;
+
+	if (!gang)
+		return;
+	lockdep_assert_held(&job->cc->core->reset_lock);
+	for (i = 0; i < gang->size; i++)
+		if (i != job->gang_index)
+			neuron_gang_break_core(gang, gang->core[i], job->gang_index);
 }
 
 /* The turn of a job. */

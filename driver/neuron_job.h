@@ -88,6 +88,8 @@ struct neuron_gate;
  * @rung: the doorbell has been rung, so the device knows the job
  * @faulted: the job failed as @record says; neuron_watch.c ends it
  * @broken: the device broke its contract with the driver; neuron_watch.c resets the core
+ * @ganged: it did so with another member of the gang, which the result names; neuron_watch.c
+ *	resets the core
  * @record: completion record of the device, after it was checked
  * @abort_error: error of @fence if a reset of the core ends the job
  * @hang: the core is being reset because the job made no progress
@@ -115,6 +117,7 @@ struct neuron_job {
 	bool rung;
 	bool faulted;
 	bool broken;
+	bool ganged;
 	struct neuron_record record;
 	int abort_error;
 	bool hang;
@@ -132,14 +135,17 @@ struct neuron_job {
  * @started: the doorbells have been rung
  * @failed: none starts any more
  * @culprit: index of the one that failed first, if one has
- * @core: cores that are locked while the jobs are started, by index
+ * @core: cores that are locked while the jobs are started, by index; nothing changes them
+ *	after that
  * @member: jobs whose turn has come, by index. The scheduler keeps them as long as their
  *	fences have not signalled; those that have ended are NULL again
  *
  * A member whose turn has come keeps its core and waits, not yet on the hardware, until the
  * others have their turn, too. The last one to come rings all doorbells, one after the other. So a
  * gang that cannot start has nothing to take back from the device. From the doorbells on the
- * device keeps the members together.
+ * device keeps the members together. If it broke its contract with one of them, it may not know
+ * that the others belong to it: it waits for a member whose block it could not read. Then the
+ * driver ends them (neuron_gang_break()).
  *
  * All cores get the gangs of a claim in the same order (neuron_submit.c), and jobs can only wait
  * for fences of earlier submissions. So among the jobs that have not ended the oldest one can
@@ -280,6 +286,16 @@ void neuron_gang_put(struct neuron_gang *gang);
  * Takes neuron_gang.lock.
  */
 void neuron_gang_cancel(struct neuron_job *job);
+
+/**
+ * neuron_gang_break() - the device broke its contract with a job: those of its gang end
+ * @job: job that was started; nothing happens if it has no gang
+ *
+ * The watches of their cores end them, at once.
+ *
+ * Context: under the neuron_core.reset_lock of the job's core, so that all are started.
+ */
+void neuron_gang_break(struct neuron_job *job);
 
 /**
  * neuron_jobs_release() - let queued jobs wait for fences no longer

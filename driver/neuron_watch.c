@@ -53,12 +53,14 @@
  *   or the job has run for NEURON_JOB_TIMEOUT_CAP times its limit. The watch resets the core, and
  *   the job ends with -ETIMEDOUT.
  * - The device broke its contract: it refused the doorbell or wrote an impossible record. The
- *   watch resets the core, and the job ends with -EIO.
+ *   watch resets the core, and the job ends with -EIO. The other members of its gang would wait
+ *   for it until their limits. So the watches of their cores reset these, too, and the members
+ *   end with -ECANCELED and cause GANG.
  *
- * In each case there is a line in the log, an event and a core dump (neuron_coredump.c) before the
- * fence is signalled. So whoever waits for the job finds the dump. A dump is captured in the
- * watch, with memory that is there at once or not at all, because nothing may be allocated on the
- * way to signal a fence. A work prints and publishes it later.
+ * In each case there is a line in the log, an event and, but for such members, a core dump
+ * (neuron_coredump.c) before the fence is signalled. So whoever waits for the job finds the dump.
+ * A dump is captured in the watch, with memory that is there at once or not at all, because nothing
+ * may be allocated on the way to signal a fence. A work prints and publishes it later.
  *
  * A job that ends soon costs nothing: the counter is first read at an eighth of the limit. The
  * timer for that stays when the job ends, and serves the next job (neuron_core_watch_job()).
@@ -75,12 +77,14 @@
  * @NEURON_VERDICT_FINE: it goes on, or has ended
  * @NEURON_VERDICT_FAULT: it faulted
  * @NEURON_VERDICT_BROKEN: the device broke its contract
+ * @NEURON_VERDICT_GANG: the device did so with another member of its gang
  * @NEURON_VERDICT_HANG: it hangs
  */
 enum neuron_verdict {
 	NEURON_VERDICT_FINE,
 	NEURON_VERDICT_FAULT,
 	NEURON_VERDICT_BROKEN,
+	NEURON_VERDICT_GANG,
 	NEURON_VERDICT_HANG,
 };
 
@@ -103,6 +107,8 @@ static enum neuron_verdict neuron_watch_judge(struct neuron_job *job,
 		return NEURON_VERDICT_FAULT;
 	if (job->broken)
 		return NEURON_VERDICT_BROKEN;
+	if (job->ganged)
+		return NEURON_VERDICT_GANG;
 	if (!job->looked_ns || progress != job->progress) {
 		job->progress = progress;
 		job->looked_ns = now;
@@ -134,6 +140,10 @@ static void neuron_watch_log(struct neuron_job *job,
 		dev_warn_ratelimited(dev, "%s: job %llu hangs (limit %u ms): the core is reset\n",
 				     core->name, job->id, job->timeout_ms);
 		break;
+	case NEURON_VERDICT_GANG:
+		dev_warn_ratelimited(dev, "%s: job %llu ends with its gang: the core is reset\n",
+				     core->name, job->id);
+		break;
 	default:
 		dev_err_ratelimited(dev, "%s: job %llu: bad completion or refused doorbell: the core is reset\n",
 				    core->name, job->id);
@@ -161,7 +171,9 @@ static void neuron_watch_tell(struct neuron_job *job,
 		event.pc = job->record.pc;
 		event.addr = job->record.addr;
 	}
-	neuron_event_raise(job->cc->core->ndev, &event);
+	/* What was wrong is told of another job of the gang. */
+	if (verdict != NEURON_VERDICT_GANG)
+		neuron_event_raise(job->cc->core->ndev, &event);
 	if (verdict == NEURON_VERDICT_FAULT)
 		return;
 	event.type = NEURON_EVENT_RESET;
@@ -182,6 +194,26 @@ static enum neuron_verdict neuron_watch_look(struct neuron_job *job)
 	return verdict;
 }
 
+static void neuron_watch_end(struct neuron_job *job, enum neuron_verdict verdict)
+{
+	struct neuron_core *core = job->cc->core;
+
+	switch (verdict) {
+	case NEURON_VERDICT_FAULT:
+		neuron_job_end_faulted(job);
+		break;
+	case NEURON_VERDICT_HANG:
+		neuron_core_reset_locked(core, -ETIMEDOUT, true);
+		break;
+	case NEURON_VERDICT_GANG:
+		neuron_core_reset_locked(core, -ECANCELED, false);
+		break;
+	default:
+		neuron_core_reset_locked(core, -EIO, false);
+		break;
+	}
+}
+
 /* Under the core's reset_lock. */
 static void neuron_watch_job(struct neuron_job *job)
 {
@@ -199,16 +231,14 @@ static void neuron_watch_job(struct neuron_job *job)
 	if (verdict == NEURON_VERDICT_FINE)
 		return;
 
+	if (verdict == NEURON_VERDICT_BROKEN)
+		neuron_gang_break(job);
 	neuron_watch_log(job, verdict);
 	neuron_watch_tell(job, verdict);
 	/* Before the fence: whoever waits for it may ask for the dump at once. */
-	neuron_dump_publish(neuron_dump_capture(job));
-	if (verdict == NEURON_VERDICT_FAULT)
-		neuron_job_end_faulted(job);
-	else if (verdict == NEURON_VERDICT_HANG)
-		neuron_core_reset_locked(core, -ETIMEDOUT, true);
-	else
-		neuron_core_reset_locked(core, -EIO, false);
+	if (verdict != NEURON_VERDICT_GANG)
+		neuron_dump_publish(neuron_dump_capture(job));
+	neuron_watch_end(job, verdict);
 }
 
 static void neuron_watch_work(struct work_struct *work)

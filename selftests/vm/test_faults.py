@@ -477,6 +477,40 @@ def test_host_write_fail(rig):
     rig.struck()
 
 
+GANG_LIMIT = 120000     # ms of no progress, which no member of a gang waits for
+
+
+def gang_is_broken(rig, fault):
+    """A gang with one of whose members the device breaks its contract: it ends at once, and the
+    other one names it. Answer of the broken member, and its index.
+    """
+    rig.vm.fault(fault)
+    answer = rig.ask(f"gang 0 {GANG_LIMIT}", 300)
+    rig.struck()
+    assert answer["ret"] == 0, f"the gang: {answer}"
+    assert answer["ms"] < GANG_LIMIT / 4, f"a member waits for its limit: {answer}"
+    members = [{word: answer[prefix + word] for word in ("status", "cause", "pc")}
+               for prefix in ("", "next_")]
+    broken = next(i for i in (0, 1) if members[i]["status"] == STATUS["ABORTED"])
+    assert members[1 - broken] == {"status": STATUS["ERROR"], "cause": CAUSE["GANG"],
+                                   "pc": broken}, f"the other member: {answer}"
+    return members[broken], broken
+
+
+@judged("ends with its gang")
+def test_gang_host_read_fail(rig):
+    """The device does not know whose member the job was whose block it cannot read."""
+    member, _ = gang_is_broken(rig, "host-read-fail,count=1")
+    assert member["cause"] == CAUSE["HOST"], f"the job was not refused: {member}"
+
+
+@judged("ends with its gang")
+def test_gang_record_flip(rig):
+    """A member that has ended by a record of another job: to the device it has succeeded."""
+    _, broken = gang_is_broken(rig, "record-flip,offset=0,mask=0xffffffff,count=1")
+    assert broken == 1, "the job that never ends has a record"
+
+
 @pytest.mark.slow
 @judged()
 def test_host_fail_by_chance(rig):

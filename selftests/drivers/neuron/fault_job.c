@@ -11,6 +11,8 @@
  *				device time
  *	slow CORE LIMIT-MS	a job that is not over when the doorbell returns, so the
  *				driver waits for its interrupt
+ *	gang CORE LIMIT-MS	a job that never ends, and one of the core's first CC-core that
+ *				does; next_status=, next_cause= and next_pc= are of that
  *	peer CORE		copy 64 KiB to HBM of device 1 and back by DMA
  *	hold CORE		a window onto HBM of device 1, until the core is closed
  *	held			bytes of HBM of device 1 that somebody holds: bytes=
@@ -141,6 +143,51 @@ static void answer_slow(struct fault_job *f, unsigned int core, uint32_t limit)
 	rig->map[RIG_IMAGE(NEURON_ENGINE_VECTOR)] = NEURON_OP_HALT;
 	ret = job < 0 ? (int)job : rig_wait(rig, (uint64_t)job, ENDLESS, &result);
 	print_job(ret, &result, true, begin);
+}
+
+static int start_gang(struct rig unit[2], struct drm_neuron_wait_job result[2], uint32_t limit)
+{
+	static const enum neuron_engine engine[] = { NEURON_ENGINE_VECTOR, NEURON_ENGINE_SYNC };
+	struct drm_neuron_job job[2];
+	struct rig_submit submit;
+	int ret, i;
+
+	rig_loop(&unit[0], engine[0], 0);
+	rig_halt(&unit[1], engine[1]);
+	for (i = 0; i < 2; i++) {
+		rig_prepare_engine(&unit[i], &submit, engine[i]);
+		job[i] = submit.job;
+		job[i].timeout_ms = limit;
+	}
+	rig_put_jobs(&submit.call, job, 2);
+	ret = neuron_ioctl(unit[0].fd, DRM_IOCTL_NEURON_SUBMIT, &submit.call);
+	for (i = 0; i < 2; i++)
+		result[i] = (struct drm_neuron_wait_job){
+			.claim = unit[i].claim,
+			.core = unit[i].core,
+			.job = submit.call.job + (unsigned int)i,
+		};
+	return ret;
+}
+
+static void answer_gang(struct fault_job *f, unsigned int core, uint32_t limit)
+{
+	struct drm_neuron_wait_job result[2] = { 0 };
+	const int64_t begin = rig_now_ms();
+	struct rig unit[2] = { f->rig[core] };
+	int ret = rig_open_cc(&unit[1], &unit[0], 0);
+
+	if (!ret) {
+		rig_clear(&unit[0]);
+		ret = start_gang(unit, result, limit);
+		if (!ret)
+			ret = rig_wait_jobs(unit[0].fd, result, 2, DRM_NEURON_WAIT_ALL, ENDLESS);
+		rig_close(&unit[1]);
+	}
+	printf("@ret=%d status=%u cause=%u pc=%u next_status=%u next_cause=%u next_pc=%u ms=%lld\n",
+	       ret < 0 ? -ret : 0, result[0].status, result[0].cause, result[0].pc,
+	       result[1].status, result[1].cause, result[1].pc,
+	       (long long)(rig_now_ms() - begin));
 }
 
 /* HBM of another device, which lives as long as its import. */
@@ -622,6 +669,9 @@ static void answer(struct fault_job *f, char *line)
 	} else if (sscanf(line, "slow %u %u", &core, &limit) == 2 &&
 		   core < CORES && f->open[core]) {
 		answer_slow(f, core, limit);
+	} else if (sscanf(line, "gang %u %u", &core, &limit) == 2 &&
+		   core < CORES && f->open[core]) {
+		answer_gang(f, core, limit);
 	} else if (sscanf(line, "peer %u", &core) == 1 && core < CORES &&
 		   f->open[core]) {
 		answer_peer(f, core);
