@@ -3,9 +3,12 @@
  * What the PCI function is and where its parts are, and whether its hardware can be used.
  * neuron_reset.c starts, stops and resets it.
  */
+#include <linux/device.h>
 #include <linux/dma-mapping.h>
 #include <linux/iopoll.h>
+#include <linux/list.h>
 #include <linux/log2.h>
+#include <linux/mutex.h>
 #include <linux/pci.h>
 #include <linux/pm_runtime.h>
 #include <linux/wait.h>
@@ -66,16 +69,79 @@ static int neuron_device_ready(struct neuron_device *ndev)
 	return 0;
 }
 
-/* Others use these while the chip is identified again: only what was checked is stored. */
-static int neuron_device_read_fabric(struct neuron_device *ndev)
-{
-	u32 id = neuron_ctl_read(ndev, NEURON_CTL_FABRIC_ID);
+/*
+ * The chips that the driver is bound to and that are on a fabric. A routed address has the id of
+ * its chip. So a chip that says that it is another one would open the memory of that one to those
+ * who use its own.
+ */
+static DEFINE_MUTEX(neuron_fabric_lock);
+static LIST_HEAD(neuron_fabric_chips);
 
-	if (id >= NEURON_MAX_CHIPS)
+static struct neuron_device *neuron_fabric_find(u32 key, u32 id)
+{
+	struct neuron_device *ndev;
+
+	lockdep_assert_held(&neuron_fabric_lock);
+	list_for_each_entry(ndev, &neuron_fabric_chips, fabric_link)
+		if (ndev->fabric_key == key && ndev->fabric_id == id)
+			return ndev;
+	return NULL;
+}
+
+static void neuron_fabric_leave(void *data)
+{
+	struct neuron_device *ndev = data;
+
+	mutex_lock(&neuron_fabric_lock);
+	list_del(&ndev->fabric_link);
+	mutex_unlock(&neuron_fabric_lock);
+}
+
+/* Until the device is unbound nobody else is this chip. One on no fabric has no name there. */
+static int neuron_fabric_join(struct neuron_device *ndev)
+{
+	struct device *dev = &ndev->pdev->dev;
+	struct neuron_device *other;
+	int ret = 0;
+
+	if (!ndev->fabric_key)
+		return 0;
+	mutex_lock(&neuron_fabric_lock);
+	other = neuron_fabric_find(ndev->fabric_key, ndev->fabric_id);
+	if (other)
+		ret = dev_err_probe(dev, -ENODEV,
+				    "device says that it has id %u of fabric %#x, which %s has: refused\n",
+				    ndev->fabric_id, ndev->fabric_key,
+				    dev_name(&other->pdev->dev));
+	else
+		list_add_tail(&ndev->fabric_link, &neuron_fabric_chips);
+	mutex_unlock(&neuron_fabric_lock);
+	return ret ?: devm_add_action_or_reset(dev, neuron_fabric_leave, ndev);
+}
+
+static int neuron_device_read_fabric(struct neuron_device *ndev, u32 *id, u32 *key)
+{
+	*id = neuron_ctl_read(ndev, NEURON_CTL_FABRIC_ID);
+	*key = neuron_ctl_read(ndev, NEURON_CTL_FABRIC_KEY);
+	if (*id >= NEURON_MAX_CHIPS)
 		return dev_err_probe(&ndev->pdev->dev, -ENODEV,
-				     "impossible fabric id %u\n", id);
-	WRITE_ONCE(ndev->fabric_id, id);
-	ndev->fabric_key = neuron_ctl_read(ndev, NEURON_CTL_FABRIC_KEY);
+				     "impossible fabric id %u\n", *id);
+	return 0;
+}
+
+/* Others use it after the probe, so it never changes. */
+static int neuron_device_check_fabric(struct neuron_device *ndev)
+{
+	u32 id, key;
+	int ret;
+
+	ret = neuron_device_read_fabric(ndev, &id, &key);
+	if (ret)
+		return ret;
+	if (id != ndev->fabric_id || key != ndev->fabric_key)
+		return dev_err_probe(&ndev->pdev->dev, -ENODEV,
+				     "device says that it has id %u of fabric %#x, and had %u of %#x\n",
+				     id, key, ndev->fabric_id, ndev->fabric_key);
 	return 0;
 }
 
@@ -112,9 +178,6 @@ static int neuron_device_identify(struct neuron_device *ndev)
 	ret = neuron_device_ready(ndev);
 	if (ret)
 		return ret;
-	ret = neuron_device_read_fabric(ndev);
-	if (ret)
-		return ret;
 	ndev->serial = neuron_misc_read(ndev, NEURON_MISC_SERIAL_LO) |
 		       (u64)neuron_misc_read(ndev, NEURON_MISC_SERIAL_HI) << 32;
 	return 0;
@@ -127,6 +190,9 @@ int neuron_device_identify_again(struct neuron_device *ndev)
 	int ret;
 
 	ret = neuron_device_identify(ndev);
+	if (ret)
+		return ret;
+	ret = neuron_device_check_fabric(ndev);
 	if (ret)
 		return ret;
 	nr_links = neuron_device_read_nr_links(ndev);
@@ -203,6 +269,12 @@ int neuron_device_init(struct neuron_device *ndev)
 	if (ret)
 		return ret;
 	ret = neuron_device_identify(ndev);
+	if (ret)
+		return ret;
+	ret = neuron_device_read_fabric(ndev, &ndev->fabric_id, &ndev->fabric_key);
+	if (ret)
+		return ret;
+	ret = neuron_fabric_join(ndev);
 	if (ret)
 		return ret;
 	ndev->nr_links = neuron_device_read_nr_links(ndev);

@@ -11,6 +11,7 @@
 #include <linux/idr.h>
 #include <linux/io.h>
 #include <linux/io-64-nonatomic-lo-hi.h>
+#include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
 #include <linux/rwsem.h>
@@ -326,8 +327,10 @@ struct neuron_counters {
  * @bus_lock: protects @bus_cuts; held while bus mastering is switched
  * @bus_cuts: number of units of the chip that did not stop when asked, and one more from the
  *	beginning of a reset to the start after it; bus mastering is off while there is one
- * @fabric_id: id on the fabric
+ * @fabric_id: id on the fabric, fixed by the probe as @fabric_key is: no other chip that the
+ *	driver is bound to has both, and a change is refused
  * @fabric_key: names the fabric; 0 when the chip is in none
+ * @fabric_link: in the list of chips that are on a fabric (neuron_device.c)
  * @nr_links: fabric links, fixed by the probe: a chip with another number is refused
  * @serial: serial number
  * @counters: what went wrong
@@ -402,6 +405,7 @@ struct neuron_device {
 	unsigned int bus_cuts;
 	u32 fabric_id;
 	u32 fabric_key;
+	struct list_head fabric_link;
 	u32 nr_links;
 	u64 serial;
 	struct neuron_counters counters;
@@ -564,7 +568,7 @@ int neuron_device_init(struct neuron_device *ndev);
  * @ndev: device, after a reset or sleep
  *
  * Return: 0; -ENODEV when it does not speak our contract, does not become ready, or has another
- * number of links.
+ * place on the fabric or number of links.
  */
 int neuron_device_identify_again(struct neuron_device *ndev);
 

@@ -163,6 +163,41 @@ def test_two_stacks_at_one_place(rig):
     rig.start_with_cores()
 
 
+@judged("which")
+def test_two_chips_with_one_name(rig):
+    """Routed addresses of the second one would be memory of the first."""
+    chip = Chip(rig)
+    rig.end()
+    address = rig.address(1)
+    rig.unbind(address)
+    rig.vm.fault(f"reg-stuck,offset={chip.ctl('FABRIC_ID'):#x},value=0", chip=1)
+    assert rig.bind(address) != 0, "two chips have one name"
+    log = rig.vm.kernel_log()
+    assert f"which {chip.address} has: refused" in log, "it is refused without a word"
+    # Without the other one it is believed: nobody can tell.
+    rig.unbind(chip.address)
+    assert rig.bind(address) == 0, "the only chip of this name is refused"
+    rig.unbind(address)
+    rig.vm.fault("clear", chip=1)
+    rig.bind_honest(chip.address)
+    rig.bind_honest(address)
+    rig.start_with_cores()
+
+
+@pytest.mark.parametrize("register, value", [("FABRIC_ID", 1), ("FABRIC_KEY", 0x77)])
+@judged("and had")
+def test_name_that_changes(rig, register, value):
+    """A chip is another one after its reset: out of service, until it is what it was."""
+    chip = Chip(rig)
+    rig.vm.fault(f"reg-stuck,offset={chip.ctl(register):#x},value={value:#x}")
+    rig.reset_device(chip.address)
+    rig.told("NEURON_EVENT=device-failed")
+    rig.vm.fault("clear")
+    assert rig.reset_device(chip.address) == 0, "the reset says that it failed"
+    rig.told("NEURON_EVENT=device-reset")
+    rig.all_is_lost()
+
+
 @judged()
 def test_records(rig):
     """Each word of a completion record, wrong in several ways."""
