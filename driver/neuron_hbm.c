@@ -63,26 +63,47 @@ static int neuron_discard_check(struct neuron_device *ndev)
 	}
 }
 
+/* What was announced may be the end of an earlier one that took too long. */
+static bool neuron_discard_ended(struct neuron_device *ndev)
+{
+	return !neuron_ctl_read(ndev, NEURON_CTL_DISCARD_GO);
+}
+
+/*
+ * The driver does not wait for a discard when it leaves, and the chip goes on with it. So a start
+ * waits for the end of what was begun before. In the state UP it is one that has taken too long
+ * already: nobody waits for it again.
+ */
+static int neuron_discard_wait_idle(struct neuron_device *ndev)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(NEURON_DISCARD_TIMEOUT_MS);
+	unsigned long slice = msecs_to_jiffies(NEURON_DISCARD_POLL_MS);
+	int ret = neuron_discard_check(ndev);
+
+	while (!ret && !neuron_discard_ended(ndev)) {
+		if (READ_ONCE(ndev->hw_state) != NEURON_HW_STARTING ||
+		    time_after(jiffies, end))
+			return -EBUSY;
+		if (!pci_device_is_present(ndev->pdev))
+			return -ENODEV;
+		wait_for_completion_timeout(&ndev->discard_done, slice);
+		ret = neuron_discard_check(ndev);
+	}
+	return ret;
+}
+
 static int neuron_discard_start(struct neuron_device *ndev, u64 addr, u64 len)
 {
-	int ret = neuron_discard_check(ndev);
+	int ret = neuron_discard_wait_idle(ndev);
 
 	if (ret)
 		return ret;
-	if (neuron_ctl_read(ndev, NEURON_CTL_DISCARD_GO))
-		return -EBUSY;
 	WRITE_ONCE(ndev->discard_error, false);
 	reinit_completion(&ndev->discard_done);
 	neuron_ctl_write64(ndev, NEURON_CTL_DISCARD_ADDR, addr);
 	neuron_ctl_write64(ndev, NEURON_CTL_DISCARD_LEN, len);
 	neuron_ctl_write(ndev, NEURON_CTL_DISCARD_GO, 1);
 	return 0;
-}
-
-/* What was announced may be the end of an earlier one that took too long. */
-static bool neuron_discard_ended(struct neuron_device *ndev)
-{
-	return !neuron_ctl_read(ndev, NEURON_CTL_DISCARD_GO);
 }
 
 static int neuron_discard_wait(struct neuron_device *ndev)

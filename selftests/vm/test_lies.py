@@ -118,6 +118,7 @@ def test_reset_is_claimed(rig):
     rig.open_core(1)
 
 
+@pytest.mark.slow
 @judged("discard of")
 def test_discard_is_busy(rig):
     chip = Chip(rig)

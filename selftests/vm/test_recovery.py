@@ -423,6 +423,19 @@ def test_unbind_with_cores_that_hang(rig):
     rig.start_with_cores()
 
 
+@judged()
+def test_bind_while_memory_is_scrubbed(rig):
+    """The driver that left did not wait for that. The next one does."""
+    chip = Chip(rig)
+    rig.end()
+    rig.unbind(chip.address)
+    rig.vm.fault(f"reg-stuck,offset={chip.ctl('DISCARD_GO'):#x},value=1,count=20")
+    rig.bind_honest(chip.address)
+    assert rig.vm.rules()[0]["strikes"] == 20, "the driver did not wait for the end"
+    rig.vm.fault("clear")
+    rig.start_with_cores()
+
+
 @judged("claims and HBM of before are lost")
 def test_reset_while_memory_is_scrubbed(rig):
     """A reset cuts a discard short; what was to be scrubbed is usable after it."""
