@@ -303,6 +303,8 @@ void neuron_bus_restore(struct neuron_device *ndev)
 	if (!--ndev->bus_cuts)
 		neuron_bus_set_open(ndev);
 	mutex_unlock(&ndev->bus_lock);
+	/* Chips that leave wait for it. */
+	wake_up_all(&ndev->hw_wait);
 }
 
 void neuron_bus_open(struct neuron_device *ndev)

@@ -114,6 +114,7 @@ struct neuron_usage;
 #define NEURON_RESET_POLL_MS		100
 #define NEURON_RESET_SURE_MS		1000	/* without its interrupt */
 #define NEURON_RECOVERY_TIMEOUT_MS	20000	/* of a frozen link, by the PCI core */
+#define NEURON_PEER_TIMEOUT_MS		40000	/* both of these, and a start */
 #define NEURON_AUTOSUSPEND_MS		2000
 #define NEURON_COPY_TIMEOUT_MS		30000
 #define NEURON_DISCARD_TIMEOUT_MS	30000
@@ -337,7 +338,7 @@ struct neuron_counters {
  * @events: what user space is to be told by uevents (neuron_event.c)
  * @listeners: who reads events (neuron_listener.c)
  * @hw_state: may the hardware be used; under @epoch_lock
- * @hw_wait: woken when @hw_state changes
+ * @hw_wait: woken when @hw_state changes, and when @bus_cuts becomes 0
  * @hw_lock: held while a reset of the device begins or ends, and while it goes to sleep or
  *	wakes up, so that there is one of these at a time
  * @asleep: stopped on purpose, until it is woken up; under @hw_lock

@@ -314,6 +314,9 @@ bool neuron_bo_is_gone(const struct neuron_bo *bo);
  * @ndev: chip that holds the buffers; after drm_dev_unplug(), so nobody imports another one
  * @call: is called for each importer, which knows by then that buffers of it are gone
  *	(neuron_device.nr_gone); no lock is held
+ *
+ * An importer that is being reset cannot be stopped by @call, and its units go on until then. So
+ * this waits for the end of its reset, NEURON_PEER_TIMEOUT_MS at most.
  */
 void neuron_peers_leave(struct neuron_device *ndev,
 			void (*call)(struct neuron_device *peer));

@@ -6,7 +6,10 @@
  * refused: HBM is no memory that a foreign device could be pointed at.
  */
 #include <linux/dma-buf.h>
+#include <linux/jiffies.h>
+#include <linux/pci.h>
 #include <linux/slab.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_prime.h>
@@ -276,6 +279,41 @@ static struct neuron_device *neuron_peers_next(struct neuron_device *ndev)
 	return peer;
 }
 
+/*
+ * Is there nothing to wait for? While a chip is being reset its units go on, and they reach other
+ * chips without bus mastering, too. So does a unit that did not stop: a reset is on its way for
+ * it. A chip that is asleep has stopped. One that has failed stays so until somebody asks for
+ * another reset, and one that leaves stops by itself.
+ */
+static bool neuron_peer_rests(const struct neuron_device *peer)
+{
+	switch (READ_ONCE(peer->hw_state)) {
+	case NEURON_HW_STARTING:
+		return false;
+	case NEURON_HW_DOWN:
+		return READ_ONCE(peer->asleep);
+	case NEURON_HW_UP:
+		return !READ_ONCE(peer->bus_cuts);
+	default:
+		return true;
+	}
+}
+
+/* A chip that was pulled out has no memory that anybody could reach. */
+static void neuron_peer_wait(struct neuron_device *ndev, struct neuron_device *peer)
+{
+	if (!pci_device_is_present(ndev->pdev))
+		return;
+	if (wait_event_timeout(peer->hw_wait, neuron_peer_rests(peer),
+			       msecs_to_jiffies(NEURON_PEER_TIMEOUT_MS)) &&
+	    !READ_ONCE(peer->bus_cuts))
+		return;
+	if (pci_device_is_present(peer->pdev))
+		dev_err(ndev->drm.dev,
+			"%s has not stopped and may write to memory of this chip: reset it before you bind this one again\n",
+			dev_name(peer->drm.dev));
+}
+
 void neuron_peers_leave(struct neuron_device *ndev,
 			void (*call)(struct neuron_device *peer))
 {
@@ -283,6 +321,7 @@ void neuron_peers_leave(struct neuron_device *ndev,
 
 	while ((peer = neuron_peers_next(ndev))) {
 		call(peer);
+		neuron_peer_wait(ndev, peer);
 		drm_dev_put(&peer->drm);
 	}
 }

@@ -38,9 +38,10 @@
  *
  * The removal goes the other way. neuron_hw_leave() sets the state to LEAVING and wakes all
  * who wait. drm_dev_unplug() waits for those who are inside drm_dev_enter(). Other chips that have
- * windows onto this one end the jobs that use them. neuron_hw_stop() resets the cores that still
- * run and stops the copy queues; if one of them does not stop, the whole device is reset. Then
- * claims, jobs and host memory are taken back. What open files still hold is freed with them.
+ * windows onto this one end the jobs that use them; if one of them is being reset, the removal
+ * waits for the end of that. neuron_hw_stop() resets the cores that still run and stops the copy
+ * queues; if one of them does not stop, the whole device is reset. Then claims, jobs and host
+ * memory are taken back. What open files still hold is freed with them.
  *
  * A reset of the device is asked for by the user (file reset of the PCI device), by the PCI core
  * after an error of the link, or by neuron_request_reset(), when a core or a copy queue does not

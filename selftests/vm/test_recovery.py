@@ -378,6 +378,27 @@ def test_leave_while_memory_is_counted(rig):
     leave_in_recovery(rig, wait)
 
 
+@judged("claims and HBM of before are lost")
+def test_leave_while_an_importer_is_reset(rig):
+    """Its units may still write to memory of the chip that leaves, which waits for the reset."""
+    chip = Chip(rig)
+    peer = rig.address(1)
+    assert rig.ask("hold 0")["ret"] == 0, "hold"
+    unbind = unbind_when_lost(rig, peer)
+    rig.vm.fault(f"reg-stuck,offset={chip.ctl('DISCARD_GO'):#x},value=1,count=50")
+    resets = resets_logged(rig)
+    reset = rig.vm.spawn(["sh", "-c", f"echo 1 >/sys/bus/pci/devices/{chip.address}/reset"])
+    unbind.expect(r"^@ret=0\r?$", timeout=100)
+    assert resets_logged(rig) > resets, "the driver has left before the end of the reset"
+    assert reset.wait(60) == 0, "the reset says that it failed"
+    rig.struck()
+    unbind.send("exit\n")
+    assert unbind.wait(60) == 0, "the program that unbinds"
+    rig.vm.fault("clear")
+    rig.bind_honest(peer)
+    works_again(rig)
+
+
 @judged()
 def test_unbind_without_interrupt(rig):
     """The driver leaves at once though the end of a discard is never announced."""
