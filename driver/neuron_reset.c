@@ -51,7 +51,8 @@
  *
  * The device sleeps only when nothing would be lost: no file is open, no transfer is under way,
  * and no HBM is in use. When the machine goes to sleep, open files do not matter, but claims,
- * transfers and HBM in use do: they would be lost with the power, so the driver refuses.
+ * transfers and HBM in use do: they would be lost with the power, so the driver refuses. A reset
+ * that was wanted before the sleep is done with by the start after it.
  *
  * neuron_device.hw_lock is held while a reset begins, while it ends, and while the device goes to
  * sleep or wakes up. It is not held while the PCI core resets the hardware. The lock of the PCI
@@ -217,12 +218,15 @@ static void neuron_reset_retry(struct neuron_device *ndev, unsigned int ms)
 /*
  * Whatever the work was to reset the device for, another reset has done. Who asks holds the
  * lock of a unit and has seen the state UP, so none of those who asked before comes after
- * this.
+ * this. Return: somebody had asked.
  */
-static void neuron_reset_unwant(struct neuron_device *ndev)
+static bool neuron_reset_unwant(struct neuron_device *ndev)
 {
+	bool wanted = READ_ONCE(ndev->reset_wanted);
+
 	WRITE_ONCE(ndev->reset_wanted, false);
 	cancel_delayed_work(&ndev->reset_work);
+	return wanted;
 }
 
 /* The device was reset, or (not @there) reaches no memory of anybody any more. */
@@ -269,7 +273,8 @@ static void neuron_reset_work(struct work_struct *work)
 	if (!READ_ONCE(ndev->reset_wanted))
 		return;
 	pm_runtime_get_sync(dev);
-	ret = pci_try_reset_function(ndev->pdev);
+	/* To wake the device up may have been enough. */
+	ret = READ_ONCE(ndev->reset_wanted) ? pci_try_reset_function(ndev->pdev) : 0;
 	if (ret == -EAGAIN) {
 		neuron_reset_retry(ndev, NEURON_RESET_RETRY_MS);
 	} else if (ret) {
@@ -487,11 +492,20 @@ static int neuron_pm_sleep(struct device *dev)
 static int neuron_pm_resume(struct device *dev)
 {
 	struct neuron_device *ndev = dev_get_drvdata(dev);
+	bool wanted;
 	int ret;
 
 	mutex_lock(&ndev->hw_lock);
 	ndev->asleep = false;
+	/*
+	 * A reset that was wanted before has waited until the work is thawed. The start resets
+	 * each unit that runs, so that reset would only cost claims of after it. If a unit does
+	 * not stop, the start fails, and the reset is wanted as before.
+	 */
+	wanted = neuron_reset_unwant(ndev);
 	ret = neuron_hw_start(ndev);
+	if (ret && wanted)
+		neuron_want_reset(ndev, 0);
 	mutex_unlock(&ndev->hw_lock);
 	if (ret)
 		dev_err(dev, "cannot be started after sleep: %d\n", ret);

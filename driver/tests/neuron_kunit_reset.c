@@ -38,8 +38,9 @@ static void neuron_kunit_reset_not_wanted(struct kunit *test)
 
 	neuron_want_reset(ndev, NEURON_RECOVERY_TIMEOUT_MS);
 	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&ndev->reset_work));
-	neuron_reset_unwant(ndev);
+	KUNIT_EXPECT_TRUE(test, neuron_reset_unwant(ndev));
 	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&ndev->reset_work));
+	KUNIT_EXPECT_FALSE(test, neuron_reset_unwant(ndev));
 	/* There is no PCI function that it could reset. */
 	neuron_reset_work(&ndev->reset_work.work);
 	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&ndev->reset_work));
