@@ -267,18 +267,20 @@ TEST(without_chips)
 	nrt_close();
 }
 
-/* One line says that the chips are emulated, and how many of what there are. */
+/* One line says that chips are emulated, and how many; of a driver's there is none. */
 TEST(emulated_chips_are_announced)
 {
+	char words[32];
 	const char *line;
 
-	if (!rig_embedded() || rig_chips() != 4)
-		SKIP(return, "for four emulated chips");
+	if (!rig_chips())
+		SKIP(return, "no neuron device");
+	snprintf(words, sizeof(words), "%u emulated", rig_chips());
 	unsetenv("NEURON_EMU_QUIET");
 	rig_catch();
 	ASSERT_EQ(NRT_SUCCESS, init());
 	line = rig_caught();
-	EXPECT_TRUE(rig_has(line, "4 emulated")) TH_LOG("%s", line);
+	EXPECT_EQ(rig_embedded(), rig_has(line, words)) TH_LOG("%s", line);
 	nrt_close();
 	setenv("NEURON_EMU_QUIET", "1", 1);
 	rig_catch();
