@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <string.h>
-#include <time.h>
 
 #include <nrt/nrt_emu.h>
 
 #include "api/state.h"
+#include "base/event.h"
 #include "comm/cc_times.h"
 #include "contract/job.h"
 #include "observe/trace.h"
@@ -175,12 +175,7 @@ NRT_STATUS nrt_emu_leave_group_times(uint32_t vnc)
 
 static int64_t deadline_of(uint32_t timeout_ms)
 {
-	struct timespec now;
-
-	if (!timeout_ms)
-		return 0;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000ll + now.tv_nsec + timeout_ms * 1000000ll;
+	return timeout_ms ? (int64_t)nrt_event_now() + timeout_ms * 1000000ll : 0;
 }
 
 static NRT_STATUS group_time(struct nrt_state *state, uint32_t vnc, nrta_seq_t seq,
