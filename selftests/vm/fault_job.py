@@ -165,6 +165,17 @@ class Rig:
         for name, value in fields.items():
             assert answer[name] == value, f"a record of {event}: {answer}"
 
+    def is_another(self, chip, register, value):
+        """A chip says something else of itself after its reset: out of service, until the next
+        reset makes it what it was.
+        """
+        self.vm.fault(f"reg-stuck,offset={chip.ctl(register):#x},value={value:#x}")
+        self.reset_device(chip.address)
+        self.told("NEURON_EVENT=device-failed")
+        self.vm.fault("clear")
+        assert self.reset_device(chip.address) == 0, "the reset says that it failed"
+        self.told("NEURON_EVENT=device-reset")
+
     def all_is_lost(self):
         """The device was reset: claims and buffers of before are of no use, new ones are."""
         for core in (0, 1):

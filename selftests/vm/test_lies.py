@@ -188,14 +188,8 @@ def test_two_chips_with_one_name(rig):
 @pytest.mark.parametrize("register, value", [("FABRIC_ID", 1), ("FABRIC_KEY", 0x77)])
 @judged("and had")
 def test_name_that_changes(rig, register, value):
-    """A chip is another one after its reset: out of service, until it is what it was."""
-    chip = Chip(rig)
-    rig.vm.fault(f"reg-stuck,offset={chip.ctl(register):#x},value={value:#x}")
-    rig.reset_device(chip.address)
-    rig.told("NEURON_EVENT=device-failed")
-    rig.vm.fault("clear")
-    assert rig.reset_device(chip.address) == 0, "the reset says that it failed"
-    rig.told("NEURON_EVENT=device-reset")
+    """Others know a chip by its place on the fabric, so a new one is refused."""
+    rig.is_another(Chip(rig), register, value)
     rig.all_is_lost()
 
 

@@ -82,13 +82,7 @@ def test_bus_stays_closed(rig):
 @judged("and had")
 def test_other_links_than_before(rig):
     """The driver has room for the links that the probe found, so other numbers are refused."""
-    chip = Chip(rig)
-    rig.vm.fault(f"reg-stuck,offset={chip.ctl('NR_LINKS'):#x},value=16")
-    rig.reset_device(chip.address)
-    rig.told("NEURON_EVENT=device-failed")
-    rig.vm.fault("clear")
-    assert rig.reset_device(chip.address) == 0, "the reset says that it failed"
-    rig.told("NEURON_EVENT=device-reset")
+    rig.is_another(Chip(rig), "NR_LINKS", 16)
     works_again(rig)
 
 
