@@ -289,12 +289,12 @@ static int neuron_core_reset_until(struct neuron_core *core, unsigned long end)
 		/* What its job could write is about to be given back. */
 		if (!core->wedged)
 			neuron_bus_cut(core->ndev);
-		core->wedged = true;
+		WRITE_ONCE(core->wedged, true);
 		return ret;
 	}
 	if (core->wedged)
 		neuron_bus_restore(core->ndev);
-	core->wedged = false;
+	WRITE_ONCE(core->wedged, false);
 	neuron_core_write(core, NEURON_CORE_GENERATION, core->generation);
 	return 0;
 }
@@ -372,7 +372,7 @@ static int neuron_core_start(struct neuron_core *core)
 	bool cookie = neuron_core_lock(core);
 	int ret = 0;
 
-	core->wedged = false;
+	WRITE_ONCE(core->wedged, false);
 	core->generation++;
 	WRITE_ONCE(core->armed, true);
 	neuron_core_write(core, NEURON_CORE_MASK, 0);

@@ -189,7 +189,8 @@ struct neuron_status {
  * @reset_done: completed by the reset interrupt
  * @generation: tells the device which grants of the core are valid; it changes whenever
  *	all of them become void
- * @wedged: the last reset was not answered, so no job may start
+ * @wedged: the last reset was not answered, so no job may start; QUERY reads it without
+ *	@reset_lock
  * @stats: what the core did since the driver was loaded
  * @status: counters that the core's owners posted
  */

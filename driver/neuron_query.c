@@ -106,11 +106,16 @@ static void neuron_query_core(struct neuron_core *core,
 	neuron_core_get_stats(core, &stats);
 	info->busy_ns = stats.busy_ns;
 	info->jobs = stats.jobs;
-	info->status = neuron_core_read(core, NEURON_CORE_STATUS);
+	if (READ_ONCE(core->active))
+		info->flags |= DRM_NEURON_CORE_BUSY;
+	if (READ_ONCE(core->wedged))
+		info->flags |= DRM_NEURON_CORE_STUCK;
 
 	mutex_lock(&ndev->claim_lock);
-	if (core->tpb->owner_pid)
+	if (core->tpb->owner_pid) {
 		info->owner_pid = pid_vnr(core->tpb->owner_pid);
+		info->flags |= DRM_NEURON_CORE_CLAIMED;
+	}
 	mutex_unlock(&ndev->claim_lock);
 }
 
@@ -470,12 +475,6 @@ static int neuron_query_hw(struct neuron_device *ndev, u32 type, void *answer)
 	case DRM_NEURON_QUERY_DEVICE:
 		neuron_query_device(ndev, answer);
 		break;
-	case DRM_NEURON_QUERY_CORES:
-		neuron_query_cores(ndev, answer);
-		break;
-	case DRM_NEURON_QUERY_CC_CORES:
-		neuron_query_cc_cores(ndev, answer);
-		break;
 	case DRM_NEURON_QUERY_LINKS:
 		neuron_query_links(ndev, answer);
 		break;
@@ -501,6 +500,12 @@ static int neuron_query_driver(struct neuron_device *ndev, u32 type,
 	case DRM_NEURON_QUERY_MEMORY:
 		neuron_query_memory(ndev, answer);
 		break;
+	case DRM_NEURON_QUERY_CORES:
+		neuron_query_cores(ndev, answer);
+		break;
+	case DRM_NEURON_QUERY_CC_CORES:
+		neuron_query_cc_cores(ndev, answer);
+		break;
 	case DRM_NEURON_QUERY_USAGE:
 		neuron_usage_query(ndev, answer);
 		break;
@@ -524,6 +529,8 @@ static int neuron_query_fill(struct neuron_device *ndev, u32 type, void *answer)
 {
 	switch (type) {
 	case DRM_NEURON_QUERY_MEMORY:
+	case DRM_NEURON_QUERY_CORES:
+	case DRM_NEURON_QUERY_CC_CORES:
 	case DRM_NEURON_QUERY_USAGE:
 	case DRM_NEURON_QUERY_STACK_USAGE:
 	case DRM_NEURON_QUERY_LIMITS:

@@ -103,24 +103,37 @@ static void process_name(uint32_t pid, char *name, size_t size)
 	fclose(file);
 }
 
+/* By whom; the kernel does not name a process of a namespace that this one does not see. */
+static void describe_owner(const struct drm_neuron_core_info *core, char *text, size_t size)
+{
+	char name[32];
+
+	if (!core->owner_pid) {
+		snprintf(text, size, "a process of another container");
+		return;
+	}
+	process_name(core->owner_pid, name, sizeof(name));
+	snprintf(text, size, "process %u (%s)", core->owner_pid, name);
+}
+
 /* A core of @mask on @device is taken; say which, and by whom. */
 static NRT_STATUS explain_busy(const struct nrt_machine *machine, struct nrt_device *device,
 			       uint32_t mask, struct nrt_error *error)
 {
 	struct drm_neuron_core_info cores[NEURON_MAX_CORES] = { 0 };
-	char name[32];
+	char owner[64];
 	unsigned int i;
 
 	if (nrt_device_cores(device, cores, error))
 		return error->status;
 	for (i = 0; i < device->info.nr_cores; i++) {
-		if (!(mask & 1u << i) || !cores[i].owner_pid)
+		if (!(mask & 1u << i) || !(cores[i].flags & DRM_NEURON_CORE_CLAIMED))
 			continue;
-		process_name(cores[i].owner_pid, name, sizeof(name));
+		describe_owner(&cores[i], owner, sizeof(owner));
 		return nrt_error_set(error, NRT_EXEC_NC_BUSY,
-				     "core %u (physical core %u of %s) belongs to process %u (%s)",
+				     "core %u (physical core %u of %s) belongs to %s",
 				     (device->first_core + i) / machine->lnc, i,
-				     nrt_device_path(device), cores[i].owner_pid, name);
+				     nrt_device_path(device), owner);
 	}
 	return nrt_error_set(error, NRT_EXEC_NC_BUSY,
 			     "cores 0x%x of %s belong to another process", mask,
@@ -141,7 +154,7 @@ static NRT_STATUS list_free(const struct nrt_machine *machine, bool *is_free,
 		if (nrt_device_cores(device, cores, error))
 			return error->status;
 		for (j = 0; j < device->info.nr_cores; j++)
-			if (cores[j].owner_pid)
+			if (cores[j].flags & DRM_NEURON_CORE_CLAIMED)
 				is_free[(device->first_core + j) / machine->lnc] = false;
 	}
 	return NRT_SUCCESS;

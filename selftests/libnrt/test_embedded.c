@@ -493,10 +493,12 @@ TEST_F_TIMEOUT(embedded, unused_cc_core, LIMIT_S)
 	ASSERT_EQ(-ENOENT, wait_for(self, CC(0), 1, 0, &job));
 	ASSERT_EQ(0, BACKEND.query(self->chip, &query));
 	EXPECT_EQ(0, info[0].owner_pid);
+	EXPECT_EQ(0, info[0].flags);
 	ASSERT_EQ(0, submit(self, CC(0), HALTS, 0, &id));
 	EXPECT_EQ(0, wait_for(self, CC(0), id, in_ms(60000), &job));
 	ASSERT_EQ(0, BACKEND.query(self->chip, &query));
 	EXPECT_EQ((uint32_t)getpid(), info[0].owner_pid);
+	EXPECT_EQ(DRM_NEURON_CORE_CLAIMED, info[0].flags);
 }
 
 static int post(struct _test_data_embedded *self, uint32_t core, uint32_t counter, uint32_t pad)

@@ -76,6 +76,8 @@ static void top_draw_core(const struct top *top, unsigned int index,
 	if (pid) {
 		process_command(pid, command, sizeof(command));
 		top_add(&line, "  %u %s", pid, command);
+	} else if (chip->core[i].flags & DRM_NEURON_CORE_CLAIMED) {
+		top_add(&line, "  a process of another container");
 	}
 	top_show(&line, row, A_NORMAL);
 }

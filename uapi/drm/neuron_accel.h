@@ -231,14 +231,18 @@ struct drm_neuron_memory_info {
 	__u64 used;
 };
 
+#define DRM_NEURON_CORE_CLAIMED	(1u << 0)	/* somebody has it */
+#define DRM_NEURON_CORE_BUSY	(1u << 1)	/* a job runs on it */
+#define DRM_NEURON_CORE_STUCK	(1u << 2)	/* it did not answer a reset, and runs no jobs */
+
 /**
  * struct drm_neuron_core_info - one core or CC-core
  * @hbm: nearest stack
- * @owner_pid: thread-group id of the claimer in the caller's pid namespace,
- *	0 when free
+ * @owner_pid: thread-group id of the claimer in the caller's pid namespace; 0: the core is
+ *	free, or that namespace does not have the claimer, see @flags
  * @busy_ns: host time with a job running, since the driver was loaded
  * @jobs: jobs that have ended since then; neither goes down at a reset
- * @status: enum neuron_core_status of the hardware contract
+ * @flags: DRM_NEURON_CORE_*; others may be added
  * @pad: zero
  */
 struct drm_neuron_core_info {
@@ -246,7 +250,7 @@ struct drm_neuron_core_info {
 	__u32 owner_pid;
 	__u64 busy_ns;
 	__u64 jobs;
-	__u32 status;
+	__u32 flags;
 	__u32 pad;
 };
 

@@ -83,6 +83,17 @@ static int query_memory(struct nrt_chip *chip, struct drm_neuron_query *query)
 	return answer(query, info, sizeof(info[0]), chip->gen->nr_hbm);
 }
 
+static uint32_t core_flags(struct nrt_chip *chip, const struct emb_core *core)
+{
+	uint32_t flags = 0;
+
+	if (core->claim)
+		flags |= DRM_NEURON_CORE_CLAIMED;
+	if (emb_read(chip, core->regs + NEURON_CORE_STATUS) == NEURON_CORE_RUNNING)
+		flags |= DRM_NEURON_CORE_BUSY;
+	return flags;
+}
+
 static int query_cores(struct nrt_chip *chip, struct drm_neuron_query *query, unsigned int first,
 		       unsigned int nr)
 {
@@ -98,7 +109,7 @@ static int query_cores(struct nrt_chip *chip, struct drm_neuron_query *query, un
 			.owner_pid = core->claim ? (uint32_t)getpid() : 0,
 			.busy_ns = core->busy_ns,
 			.jobs = core->ended,
-			.status = emb_read(chip, core->regs + NEURON_CORE_STATUS),
+			.flags = core_flags(chip, core),
 		};
 	}
 	pthread_mutex_unlock(&chip->lock);

@@ -187,11 +187,74 @@ TEST_F(claim, owner_is_shown)
 	ASSERT_EQ(0, neuron_query(self->other, DRM_NEURON_QUERY_CORES, info,
 				  sizeof(info)));
 	EXPECT_EQ(getpid(), info[1].owner_pid);
+	EXPECT_EQ(DRM_NEURON_CORE_CLAIMED, info[1].flags);
 	EXPECT_EQ(0, info[0].owner_pid);
+	EXPECT_EQ(0, info[0].flags);
 	ASSERT_EQ(0, rig_release(self->fd, args.claim));
 	ASSERT_EQ(0, neuron_query(self->other, DRM_NEURON_QUERY_CORES, info,
 				  sizeof(info)));
 	EXPECT_EQ(0, info[1].owner_pid);
+	EXPECT_EQ(0, info[1].flags);
+}
+
+/* What the first process of a new pid namespace sees of core 0, as its exit status. */
+static int ask_elsewhere(int fd)
+{
+	struct drm_neuron_core_info info[16] = { 0 };
+	int status;
+	pid_t pid;
+
+	if (unshare(CLONE_NEWPID))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		if (neuron_query(fd, DRM_NEURON_QUERY_CORES, info, sizeof(info)))
+			_exit(99);
+		_exit(info[0].owner_pid ? 98 : info[0].flags);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return -1;
+	return WEXITSTATUS(status);
+}
+
+/* The namespace of who asks does not have the owner: the core is taken nonetheless. */
+TEST_F(claim, owner_of_another_pid_namespace)
+{
+	struct drm_neuron_claim args;
+	int status;
+	pid_t pid;
+
+	ASSERT_EQ(0, rig_claim(self->fd, 1, 0, &args));
+	pid = fork();
+	if (!pid)
+		_exit(ask_elsewhere(self->other));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	ASSERT_TRUE(WIFEXITED(status));
+	EXPECT_EQ(DRM_NEURON_CORE_CLAIMED, WEXITSTATUS(status));
+}
+
+/* A core is busy as long as a job runs on it. */
+TEST_F(claim, busy_is_shown)
+{
+	struct drm_neuron_core_info info[16] = { 0 };
+	struct drm_neuron_wait_job result;
+	struct rig rig;
+	int64_t job;
+
+	ASSERT_EQ(0, rig_open(&rig, 0, 0));
+	rig_loop(&rig, NEURON_ENGINE_SYNC, 0);
+	job = rig_start(&rig, 60000);
+	ASSERT_LT(0, job);
+	while (!info[0].flags || info[0].flags == DRM_NEURON_CORE_CLAIMED)
+		ASSERT_EQ(0, neuron_query(self->other, DRM_NEURON_QUERY_CORES, info,
+					  sizeof(info)));
+	EXPECT_EQ(DRM_NEURON_CORE_CLAIMED | DRM_NEURON_CORE_BUSY, info[0].flags);
+	ASSERT_EQ(0, rig_cancel(&rig, job));
+	EXPECT_EQ(0, rig_wait(&rig, job, 60000, &result));
+	ASSERT_EQ(0, neuron_query(self->other, DRM_NEURON_QUERY_CORES, info,
+				  sizeof(info)));
+	EXPECT_EQ(DRM_NEURON_CORE_CLAIMED, info[0].flags);
+	rig_close(&rig);
 }
 
 FIXTURE(window) {

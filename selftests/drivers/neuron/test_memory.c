@@ -94,6 +94,7 @@ TEST_F(device, query_cores_and_links)
 	for (i = 0; i < self->info.nr_cores; i++) {
 		EXPECT_LT(cores[i].hbm, self->info.nr_hbm);
 		EXPECT_EQ(0, cores[i].owner_pid);
+		EXPECT_EQ(0, cores[i].flags);
 	}
 	for (i = 0; i < self->info.nr_links; i++)
 		EXPECT_LE(links[i].state, 1);

@@ -239,7 +239,7 @@ static void ask(struct asker *a)
 		return;
 	a->answers++;
 	if (device.chip == 0xff || device.fabric_chips == UINT32_MAX ||
-	    core[0].status == UINT32_MAX || core[0].busy_ns == UINT64_MAX ||
+	    core[0].busy_ns == UINT64_MAX ||
 	    counters.violations >= UINT32_MAX ||
 	    counters.sram_corrected == 0xffff || clocks.throttle == UINT32_MAX)
 		a->ones = true;
