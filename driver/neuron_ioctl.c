@@ -3,7 +3,8 @@
  * The sizes of ioctls. DRM copies what both sides know and zeroes the rest for
  * an older caller; what a newer caller has beyond that it ignores. Here such a
  * tail must be zero: a field that the kernel does not know is refused, not
- * silently left out. Less than what version 2.0 had is no older caller's.
+ * silently left out. Less than what version 2.0 had is no older caller's, and a size that is no
+ * multiple of 8 is nobody's.
  */
 #include <linux/fs.h>
 #include <linux/nospec.h>
@@ -70,9 +71,9 @@ static int neuron_ioctl_check_size(struct file *filp, unsigned int cmd,
 
 	if (!known)
 		return 0;
-	if (_IOC_SIZE(cmd) < neuron_ioctl_least_size(cmd)) {
-		drm_dbg(drm, "ioctl %#x: less than the %u bytes of version 2.0\n",
-			cmd, neuron_ioctl_least_size(cmd));
+	if (!neuron_size_valid(_IOC_SIZE(cmd), neuron_ioctl_least_size(cmd))) {
+		drm_dbg(drm, "ioctl %#x: %u bytes, not a multiple of 8 from the %u of version 2.0 on\n",
+			cmd, _IOC_SIZE(cmd), neuron_ioctl_least_size(cmd));
 		return -EINVAL;
 	}
 	if (!(cmd & IOC_IN) || _IOC_SIZE(cmd) <= known)

@@ -15,10 +15,19 @@
 
 #define NEURON_MAX_STRIDE	4096	/* in the UAPI text */
 
-/* Is @stride that of elements of @least bytes, which may have grown? */
+/*
+ * Is @size that of a struct or element of @least bytes, which may have grown? Fields end where
+ * their struct does, so no caller has a part of one.
+ */
+static inline bool neuron_size_valid(u32 size, u32 least)
+{
+	return size >= least && size % sizeof(u64) == 0;
+}
+
+/* The same of elements. */
 static inline bool neuron_stride_valid(u32 stride, u32 least)
 {
-	return stride >= least && stride <= NEURON_MAX_STRIDE;
+	return neuron_size_valid(stride, least) && stride <= NEURON_MAX_STRIDE;
 }
 
 /* @least: bytes of an element in version 2.0, DRM_NEURON_*_SIZE_V2. */

@@ -11,7 +11,8 @@
  *  - Arrays are passed as {stride, count, pointer} (struct drm_neuron_array), so
  *    that their elements may grow in the same way.
  *  - The size that a struct or element had in version 2.0 is its smallest one for
- *    ever: DRM_NEURON_*_SIZE_V2, at the end of this file. Less is refused (-EINVAL).
+ *    ever: DRM_NEURON_*_SIZE_V2, at the end of this file. Less is refused (-EINVAL),
+ *    and so is a size or stride that is no multiple of 8.
  *  - No number of things of the chip is part of a struct: QUERY tells it, or there is
  *    an array.
  *  - Pointers are __u64. Units are bytes and nanoseconds unless said.
@@ -62,7 +63,7 @@ enum drm_neuron_ioctl_id {
 
 /**
  * struct drm_neuron_array - array of extensible elements
- * @stride: size of an element in user space, at most 4096
+ * @stride: size of an element in user space, a multiple of 8, at most 4096
  * @count: elements
  * @pointer: first element
  */
@@ -1240,7 +1241,7 @@ struct drm_neuron_event {
  * struct drm_neuron_events - open an event file
  * @mask: bit i: events of type i
  * @flags: DRM_NEURON_EVENTS_*
- * @stride: bytes of a record, as the caller knows it, at most 4096
+ * @stride: bytes of a record, as the caller knows it, a multiple of 8, at most 4096
  * @fd: out: event file, close-on-exec
  * @pad: zero
  *

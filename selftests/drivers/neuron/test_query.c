@@ -155,15 +155,16 @@ TEST_F(query, sizes)
 		EXPECT_EQ(0, ask(self->fd, a, a->size, a->count - 1, p));
 		EXPECT_EQ(4096, neuron_differs_from(p + size - a->size, 4096, 0xa5));
 		/* Of a newer caller, what the kernel does not know is zero. */
-		EXPECT_EQ(0, ask(self->fd, a, a->size + 12, a->count, p));
+		EXPECT_EQ(0, ask(self->fd, a, a->size + 16, a->count, p));
 		for (i = 0; i < a->count; i++) {
-			n = i * (a->size + 12) + a->size;
-			EXPECT_EQ(12, neuron_differs_from(p + n, 12, 0));
+			n = i * (a->size + 16) + a->size;
+			EXPECT_EQ(16, neuron_differs_from(p + n, 16, 0));
 		}
-		/* Smaller than in version 2.0, or beyond a page. */
-		EXPECT_EQ(-EINVAL, ask(self->fd, a, a->least - 4, 1, p));
+		/* Smaller than in version 2.0, no multiple of 8, or beyond a page. */
+		EXPECT_EQ(-EINVAL, ask(self->fd, a, a->least - 8, 1, p));
+		EXPECT_EQ(-EINVAL, ask(self->fd, a, a->size + 4, 1, p));
 		EXPECT_EQ(-EINVAL, ask(self->fd, a, 0, 0, p));
-		EXPECT_EQ(-EINVAL, ask(self->fd, a, 4100, 1, p));
+		EXPECT_EQ(-EINVAL, ask(self->fd, a, 4104, 1, p));
 		EXPECT_EQ(0, ask(self->fd, a, 4096, 1, p));
 		EXPECT_EQ(0, ask(self->fd, a, a->least, 0, p));
 	}

@@ -8,7 +8,7 @@
 #include "kselftest_harness.h"
 #include "neuron_test.h"
 
-#define STEP	4
+#define STEP	4	/* every second one is no multiple of 8 */
 #define LONGEST	8192	/* the size field of a request has 14 bits */
 
 FIXTURE(sizes) {
@@ -86,7 +86,7 @@ TEST_F(sizes, shorter)
 	for (size = 0; size < known; size += STEP) {
 		full = call_sized(self->end, variant->row, size, known, 0);
 		ASSERT_GE(0, full);
-		EXPECT_EQ(size < least ? -EINVAL : full,
+		EXPECT_EQ(size < least || size % 8 ? -EINVAL : full,
 			  call_sized(self->end, variant->row, size, size, 0))
 			TH_LOG("%s: %u of %u bytes",
 			       abi_calls[variant->row].name, size, known);
@@ -104,7 +104,7 @@ TEST_F(sizes, equal)
 TEST_F(sizes, longer)
 {
 	uint32_t known = abi_size(abi_calls[variant->row].request);
-	const uint32_t more[] = { 1, 8, 64, 4096, LONGEST - known };
+	const uint32_t more[] = { 8, 64, 4096, LONGEST - known };
 	unsigned int i;
 
 	for (i = 0; i < sizeof(more) / sizeof(more[0]); i++) {
@@ -117,6 +117,17 @@ TEST_F(sizes, longer)
 			TH_LOG("%s: %u bytes more, not zero",
 			       abi_calls[variant->row].name, more[i]);
 	}
+}
+
+/* No field ends there. */
+TEST_F(sizes, no_multiple_of_8)
+{
+	uint32_t known = abi_size(abi_calls[variant->row].request), more;
+
+	for (more = 1; more < 8; more++)
+		EXPECT_EQ(-EINVAL, call_sized(self->end, variant->row, known,
+					      known + more, 0))
+			TH_LOG("%s: %u bytes more", abi_calls[variant->row].name, more);
 }
 
 /* Only the last of many bytes is not zero, and then only cannot be read. */
@@ -189,8 +200,10 @@ TEST_F(sizes, strides)
 				TH_LOG("%s: stride %u, not zero", call->name,
 				       stride);
 	}
-	EXPECT_EQ(-EINVAL, call_strided(self->end, variant->row, 4100, 0));
-	EXPECT_EQ(-EINVAL, call_strided(self->end, variant->row, size + 1, 1));
+	EXPECT_EQ(-EINVAL, call_strided(self->end, variant->row, 4104, 0));
+	for (stride = size + 1; stride < size + 8; stride++)
+		EXPECT_EQ(-EINVAL, call_strided(self->end, variant->row, stride, 0))
+			TH_LOG("%s: stride %u", call->name, stride);
 }
 
 /* An empty array says nothing, whatever else it says. */
