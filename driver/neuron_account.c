@@ -13,11 +13,6 @@
 #include "neuron_account.h"
 #include "neuron_device.h"
 
-/* A claim, or all transfers of a file. */
-#define NEURON_BUDGET_MEMORY	(256ll << 20)
-/* All of a user on a device, and what is left of what was given back. */
-#define NEURON_USER_MEMORY	(384ll << 20)
-
 /**
  * struct neuron_account - the account of a user
  * @ref: of the user's budgets and event files

@@ -16,6 +16,8 @@ struct drm_printer;
 struct neuron_account;
 
 #define NEURON_USER_EVENT_FILES	256	/* of a user on a device */
+#define NEURON_BUDGET_MEMORY	(256ll << 20)	/* a claim, or all transfers of a file */
+#define NEURON_USER_MEMORY	(384ll << 20)	/* all of a user on a device */
 
 /**
  * struct neuron_budget - what a claim, or the transfers of a file, may take

@@ -121,7 +121,7 @@ struct neuron_usage;
 #define NEURON_DISCARD_POLL_MS		100
 #define NEURON_SCRUB_RETRY_MS		60000
 #define NEURON_JOB_TIMEOUT_MS		30000
-#define NEURON_JOB_TIMEOUT_MAX_MS	(10 * 60 * 1000)	/* more is cut to this */
+#define NEURON_JOB_TIMEOUT_MAX_MS	(24 * 60 * 60 * 1000)
 #define NEURON_JOB_TIMEOUT_CAP		16	/* times the job's timeout */
 
 /**

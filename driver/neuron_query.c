@@ -80,6 +80,11 @@ static void neuron_query_limits(struct neuron_device *ndev, struct drm_neuron_li
 	info->transfer_queues = NEURON_TRANSFER_QUEUES;
 	info->queued_transfers = NEURON_MAX_QUEUED_JOBS;
 	info->queue_priorities = ndev->gen->nr_priorities;
+	info->job_timeout_ms = NEURON_JOB_TIMEOUT_MS;
+	info->job_timeout_max_ms = NEURON_JOB_TIMEOUT_MAX_MS;
+	info->job_timeout_cap = NEURON_JOB_TIMEOUT_CAP;
+	info->claim_memory = NEURON_BUDGET_MEMORY;
+	info->user_memory = NEURON_USER_MEMORY;
 }
 
 static void neuron_query_memory(struct neuron_device *ndev,

@@ -93,6 +93,8 @@ static int neuron_job_check(struct drm_device *drm,
 
 	if (args->flags)
 		return neuron_submit_invalid(drm, "unknown flags of a job");
+	if (args->timeout_ms > NEURON_JOB_TIMEOUT_MAX_MS)
+		return neuron_submit_invalid(drm, "a time limit above a day");
 	if (neuron_array_check(&args->starts, DRM_NEURON_START_SIZE_V2,
 			       NEURON_NR_ENGINES))
 		return neuron_submit_invalid(drm, "bad array of starts");
@@ -229,8 +231,7 @@ static void neuron_job_block_fill(struct neuron_job *job,
 	if (job->gang)
 		neuron_hw_job_gang(hw, job->gang->id, job->gang->size,
 				   job->gang_index);
-	job->timeout_ms = min(args->timeout_ms ?: NEURON_JOB_TIMEOUT_MS,
-			      NEURON_JOB_TIMEOUT_MAX_MS);
+	job->timeout_ms = args->timeout_ms ?: NEURON_JOB_TIMEOUT_MS;
 }
 
 /* Behind the queues, which are written. */

@@ -9,6 +9,7 @@
 #include "base/env.h"
 
 #define EXEC_TIMEOUT_DEFAULT_MS	30000
+#define EXEC_TIMEOUT_MAX_S	86400	/* the driver takes no longer limit */
 #define MAX_CORE		65535
 #define MAX_STATUS		65535
 #define STREAM_EVENTS		65536
@@ -217,6 +218,7 @@ NRT_STATUS nrt_env_read(struct nrt_env *env, struct nrt_error *error)
 	env->root_comm = text_or_null("NEURON_RT_ROOT_COMM_ID");
 	env->cc_algorithm = text_or_null("NEURON_EMU_CC_ALGORITHM");
 	env->dump_on = (NRT_STATUS)dump_on;
-	env->timeout_ms = timeout > UINT32_MAX / 1000 ? UINT32_MAX : (uint32_t)timeout * 1000;
+	env->timeout_ms = (uint32_t)(timeout < EXEC_TIMEOUT_MAX_S ? timeout : EXEC_TIMEOUT_MAX_S) *
+			  1000;
 	return NRT_SUCCESS;
 }

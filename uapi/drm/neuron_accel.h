@@ -197,7 +197,12 @@ struct drm_neuron_device_info {
  * @user_event_files: event files of a user on the device, of all files together
  * @device_event_files: event files of the device, of all users together
  * @queue_priorities: priorities of a DMA queue of a job, from 0 on; 1: all queues are equal
- * @pad: 0
+ * @job_timeout_ms: drm_neuron_job.timeout_ms if that is 0
+ * @job_timeout_max_ms: the largest one
+ * @job_timeout_cap: a job that makes progress ends after this many times its timeout
+ * @claim_memory: bytes of kernel memory that the queued jobs, kept results and window tables
+ *	of a claim take, and that the transfers of a file take
+ * @user_memory: the same of all that a user has on the device
  */
 struct drm_neuron_limits_info {
 	__u32 queued_jobs;
@@ -217,7 +222,11 @@ struct drm_neuron_limits_info {
 	__u32 user_event_files;
 	__u32 device_event_files;
 	__u32 queue_priorities;
-	__u32 pad;
+	__u32 job_timeout_ms;
+	__u32 job_timeout_max_ms;
+	__u32 job_timeout_cap;
+	__u64 claim_memory;
+	__u64 user_memory;
 };
 
 /**
@@ -800,9 +809,9 @@ struct drm_neuron_sync {
  *	element i / 64 clears semaphore i at the start
  * @notify_addr: window address of the notification stream, or 0
  * @notify_size: bytes, power of two from 64, or 0
- * @timeout_ms: 0: the driver's default; more than ten minutes counts as ten
- *	minutes. Counts while the chip makes no progress, and a cap of 16
- *	times as much counts always
+ * @timeout_ms: how long the job may make no progress, at most
+ *	drm_neuron_limits_info.job_timeout_max_ms; 0: the driver's default. QUERY_LIMITS
+ *	tells both, and how many times as long a job may run that makes progress
  * @windows: drm_neuron_window elements, written to the table before the job as
  *	by WINDOWS
  * @stream: handle of a DRM_NEURON_BO_STREAM buffer that NOTIFY writes instead
@@ -868,7 +877,7 @@ struct drm_neuron_job {
  * A run is moved in pieces: a piece ends where the run does, where the memory on either
  * side is not contiguous (host memory at any page, HBM in large blocks), and after 64 KiB
  * (32 KiB with _FILL). A transfer has drm_neuron_limits_info.transfer_pieces at most
- * (E2BIG).
+ * (E2BIG). However scattered the memory is, a run of n bytes takes at most 2 * (n / 4096) + 3.
  *
  * The transfers of a queue begin and end in the order in which they were submitted: one
  * that waits for a syncobj keeps those behind it waiting, but not those of other queues.
@@ -1268,7 +1277,7 @@ struct drm_neuron_events {
  */
 #define DRM_NEURON_QUERY_SIZE_V2		24
 #define DRM_NEURON_DEVICE_INFO_SIZE_V2		120
-#define DRM_NEURON_LIMITS_INFO_SIZE_V2		72
+#define DRM_NEURON_LIMITS_INFO_SIZE_V2		96
 #define DRM_NEURON_MEMORY_INFO_SIZE_V2		24
 #define DRM_NEURON_CORE_INFO_SIZE_V2		32
 #define DRM_NEURON_LINK_INFO_SIZE_V2		16

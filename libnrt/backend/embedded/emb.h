@@ -60,6 +60,10 @@ struct nrt_chip;
 /* Jobs of a core that have not ended, and results of those that have. */
 #define EMB_QUEUE	63
 #define EMB_RESULTS	1024
+/* Time limits of a job, ms; one that makes progress may take so many limits. */
+#define EMB_LIMIT_MS		30000
+#define EMB_LIMIT_MAX_MS	86400000
+#define EMB_LIMIT_CAP		16
 /* Jobs of a WAIT. */
 #define EMB_WAIT_JOBS	1024
 /* Entries of a POST. */

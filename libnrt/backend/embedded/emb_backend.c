@@ -139,6 +139,11 @@ static int query_limits(struct drm_neuron_query *query)
 		.results = EMB_RESULTS,
 		.post_entries = EMB_POSTS,
 		.grants = EMB_IMPORTS,
+		.job_timeout_ms = EMB_LIMIT_MS,
+		.job_timeout_max_ms = EMB_LIMIT_MAX_MS,
+		.job_timeout_cap = EMB_LIMIT_CAP,
+		.claim_memory = UINT64_MAX,
+		.user_memory = UINT64_MAX,
 	};
 
 	return answer(query, &info, sizeof(info), 1);

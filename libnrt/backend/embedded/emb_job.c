@@ -51,8 +51,6 @@ SAME(SOURCE_JOB);
 SAME(ENGINE_SYNC);
 _Static_assert(DRM_NEURON_CAUSE_GANG + 1 == (int)NEURON_NR_CAUSES, "a cause is missing");
 _Static_assert(DRM_NEURON_ENGINE_SYNC + 1 == (int)NEURON_NR_ENGINES, "an engine is missing");
-/* A job that makes progress may take so many limits. */
-#define LIMIT_CAP	16
 /* Progress is looked at so often in a limit. */
 #define LIMIT_LOOKS	8
 /* A short job is over before the doorbell returns. */
@@ -418,7 +416,7 @@ static bool hangs(struct emb_core *core, uint64_t *next)
 	if (core->chip->machine->debugger)
 		return false;
 	return now - job->moved_ns >= job->limit_ns ||
-	       now - job->doorbell_ns >= job->limit_ns * LIMIT_CAP;
+	       now - job->doorbell_ns >= job->limit_ns * EMB_LIMIT_CAP;
 }
 
 static uint32_t take_cause(struct emb_core *core)

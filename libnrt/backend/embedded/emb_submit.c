@@ -14,8 +14,6 @@ _Static_assert(DRM_NEURON_QUEUE_ANY_RING_ID == NEURON_JOB_QUEUE_ANY_RING_ID, "fl
 _Static_assert(DRM_NEURON_QUEUE_PRIORITY == NEURON_JOB_QUEUE_PRIORITY, "flag");
 
 #define MS		1000000ull
-#define LIMIT_MS	30000
-#define LIMIT_MAX_MS	600000
 
 /**
  * struct member - a job of a submission
@@ -121,10 +119,12 @@ static int add_trace(struct emb_core *core, struct emb_job *job,
 static int build_job(struct emb_core *core, struct emb_job *job, const struct drm_neuron_job *args)
 {
 	uint32_t engines = neuron_hw_job_engines(emb_is_cc(core));
-	uint32_t limit = args->timeout_ms ? args->timeout_ms : LIMIT_MS;
+	uint32_t limit = args->timeout_ms ? args->timeout_ms : EMB_LIMIT_MS;
 	int ret;
 
-	job->limit_ns = (limit < LIMIT_MAX_MS ? limit : LIMIT_MAX_MS) * MS;
+	if (limit > EMB_LIMIT_MAX_MS)
+		return -EINVAL;
+	job->limit_ns = limit * MS;
 	neuron_hw_job_begin(&job->block, job->id, 0);
 	neuron_hw_job_notify(&job->block, args->notify_addr, args->notify_size);
 	neuron_hw_job_rank(&job->block, args->rank);

@@ -10,6 +10,7 @@
 #include "neuron_test.h"
 
 #define LIMIT	5000	/* ms, of jobs that should end at once */
+#define DAY_MS	86400000
 
 FIXTURE(job) {
 	struct rig rig;
@@ -558,6 +559,8 @@ TEST_F(job, submit_arguments)
 	twice[1] = good_queue;
 
 	expect_submit(0, s->job.timeout_ms = 1000);
+	expect_submit(0, s->job.timeout_ms = DAY_MS);
+	expect_submit(EINVAL, s->job.timeout_ms = DAY_MS + 1);
 	expect_submit(EINVAL, s->call.flags = 1);
 	expect_submit(EINVAL, s->job.flags = 1);
 	expect_submit(EINVAL, s->job.core = 1);

@@ -66,6 +66,11 @@ TEST_F(query, limits)
 	EXPECT_EQ(self->info.generation == 4 ? 4 : 1, limits.queue_priorities);
 	EXPECT_LE(63, limits.queued_transfers);
 	EXPECT_LE(limits.queued_transfers, limits.results);
+	EXPECT_EQ(30000, limits.job_timeout_ms);
+	EXPECT_EQ(24 * 3600 * 1000, limits.job_timeout_max_ms);
+	EXPECT_EQ(16, limits.job_timeout_cap);
+	EXPECT_EQ(256 << 20, limits.claim_memory);
+	EXPECT_EQ(384 << 20, limits.user_memory);
 }
 
 #define ROW_GROUPS	4	/* of 32 rows, of a tensor engine */
