@@ -330,12 +330,14 @@ struct neuron_submission {
 static int neuron_submit_check(struct drm_device *drm,
 			       const struct drm_neuron_submit *args)
 {
-	if (args->flags)
+	if (args->flags & ~DRM_NEURON_SUBMIT_GANG)
 		return neuron_submit_invalid(drm, "unknown flags");
 	if (!args->jobs.count ||
 	    neuron_array_check(&args->jobs, DRM_NEURON_JOB_SIZE_V2,
 			       NEURON_JOB_MAX_GANG))
 		return neuron_submit_invalid(drm, "bad array of jobs");
+	if (args->jobs.count > 1 && !(args->flags & DRM_NEURON_SUBMIT_GANG))
+		return neuron_submit_invalid(drm, "several jobs that are no gang");
 	if (neuron_syncs_check(&args->in_syncs, &args->out_syncs))
 		return neuron_submit_invalid(drm, "bad array of syncobjs");
 	return 0;
@@ -558,6 +560,7 @@ static int neuron_submit_enqueue(struct neuron_submission *sub, u64 *id)
 	return 0;
 }
 
+/* A gang of one job is a job. */
 static int neuron_submit_gang(struct neuron_submission *sub)
 {
 	struct neuron_gang *gang;

@@ -68,6 +68,7 @@ NRT_STATUS nrt_vcore_submit(struct nrt_vcore *vcore, struct nrt_core *cc,
 {
 	struct drm_neuron_submit submit = {
 		.claim = vcore->device->claim,
+		.flags = DRM_NEURON_SUBMIT_GANG,
 		.jobs = { sizeof(*args), vcore->nr + !!cc, (uintptr_t)args },
 	};
 	unsigned int i;

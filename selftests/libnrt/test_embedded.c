@@ -286,6 +286,7 @@ static int submit_pair(struct _test_data_embedded *self, enum program first, enu
 	};
 	struct drm_neuron_submit call = {
 		.claim = self->claim,
+		.flags = DRM_NEURON_SUBMIT_GANG,
 		.jobs = { sizeof(jobs[0]), 2, (uintptr_t)jobs },
 	};
 	int ret = BACKEND.submit(self->chip, &call);
@@ -368,6 +369,7 @@ TEST_F_TIMEOUT(embedded, gang_or_nothing, LIMIT_S)
 	jobs[1] = make_job(self, 1, HALTS, 0, &parts[1]);
 	call = (struct drm_neuron_submit){
 		.claim = self->claim,
+		.flags = DRM_NEURON_SUBMIT_GANG,
 		.jobs = { sizeof(jobs[0]), 2, (uintptr_t)jobs },
 	};
 	parts[0].window = (struct drm_neuron_window){ .kind = DRM_NEURON_WINDOW_EMPTY };
@@ -378,6 +380,10 @@ TEST_F_TIMEOUT(embedded, gang_or_nothing, LIMIT_S)
 	EXPECT_EQ(-EINVAL, BACKEND.submit(self->chip, &call));
 	jobs[1].core = 2;
 	EXPECT_EQ(-EINVAL, BACKEND.submit(self->chip, &call));
+	jobs[1].core = 1;
+	call.flags = 0;
+	EXPECT_EQ(-EINVAL, BACKEND.submit(self->chip, &call));
+	call.flags = DRM_NEURON_SUBMIT_GANG;
 	call.jobs.count = 33;
 	EXPECT_EQ(-EINVAL, BACKEND.submit(self->chip, &call));
 	/* A job of core 0 that brings no window finds its program where it was. */

@@ -960,12 +960,15 @@ enum drm_neuron_cause {
 /* As a claim id: not a job of a claim, but a transfer of the file. The core is 0. */
 #define DRM_NEURON_NO_CLAIM	0
 
+/* The jobs are a gang. */
+#define DRM_NEURON_SUBMIT_GANG	(1u << 0)
+
 /**
  * struct drm_neuron_submit - queue a job, or a gang of jobs, of a claim
  * @claim: claim id
- * @flags: zero
- * @jobs: drm_neuron_job elements, at least one, each of another core; all are checked
- *	before any is queued
+ * @flags: DRM_NEURON_SUBMIT_*
+ * @jobs: drm_neuron_job elements, at least one, each of another core; several only with
+ *	_GANG (EINVAL). All are checked before any is queued
  * @in_syncs: drm_neuron_sync elements to wait for; each must have a fence by now
  *	(EINVAL), see WAIT
  * @out_syncs: drm_neuron_sync elements to signal when all jobs have ended
@@ -975,11 +978,11 @@ enum drm_neuron_cause {
  * Jobs of a core run in order of submission. A faulting or hung job signals its
  * fence with an error; its result says why.
  *
- * Two jobs or more are a gang. They start together, when each of them has its turn on
- * its core. When one fails, is cancelled or cannot start, all that have not ended end:
- * with status ERROR, cause GANG, and @pc of the result is the index of the job
- * that was the first to fail. Each job has a result of its own. All cores get the gangs
- * of a claim in the same order.
+ * The jobs of a gang start together, when each of them has its turn on its core. When
+ * one fails, is cancelled or cannot start, all that have not ended end: with status
+ * ERROR, cause GANG, and @pc of the result is the index of the job that was the first to
+ * fail. Each job has a result of its own. All cores get the gangs of a claim in the same
+ * order.
  *
  * When the submission fails, no job is queued and the window tables are as they were.
  * QUERY_LIMITS tells how many jobs can be in the queue of a core, and how long arrays are.

@@ -245,9 +245,12 @@ int emb_submit_timed(struct nrt_chip *chip, struct drm_neuron_submit *submit,
 
 	if (emb_forked(chip))
 		return -ENODEV;
-	if (submit->flags || submit->in_syncs.count || submit->out_syncs.count ||
-	    !submit->jobs.count || submit->jobs.count > NEURON_JOB_MAX_GANG ||
+	if (submit->flags & ~DRM_NEURON_SUBMIT_GANG || submit->in_syncs.count ||
+	    submit->out_syncs.count || !submit->jobs.count ||
+	    submit->jobs.count > NEURON_JOB_MAX_GANG ||
 	    submit->jobs.stride != sizeof(struct drm_neuron_job))
+		return -EINVAL;
+	if (submit->jobs.count > 1 && !(submit->flags & DRM_NEURON_SUBMIT_GANG))
 		return -EINVAL;
 	emb_look_begin(chip);
 	ret = submit_locked(chip, submit, places, &left);

@@ -248,7 +248,7 @@ STRUCT(drm_neuron_grant);
 
 static const struct fuzz_field drm_neuron_submit_fields[] = {
 	ONE(drm_neuron_submit, claim, USE, FUZZ_CLAIM),
-	ONE(drm_neuron_submit, flags, ZERO, 0),
+	ONE(drm_neuron_submit, flags, FLAGS, DRM_NEURON_SUBMIT_GANG),
 	ARRAY(drm_neuron_submit, jobs, 3, drm_neuron_job),
 	ARRAY(drm_neuron_submit, in_syncs, 2, drm_neuron_sync),
 	ARRAY(drm_neuron_submit, out_syncs, 2, drm_neuron_sync),

@@ -500,7 +500,7 @@ const struct abi_call abi_calls[ABI_NR_ROWS] = {
 		CALL(SUBMIT, submit, good_submit),
 		ARRAY(submit, jobs, job), .empty = -EINVAL, .bad = {
 			BAD(submit, claim, NO_ID, ENOENT),
-			BAD(submit, flags, 1, EINVAL),
+			BAD(submit, flags, 2, EINVAL),
 			BAD(submit, flags, 0x80000000, EINVAL),
 			BAD(submit, jobs.count, 33, EINVAL),
 			BAD_ELEMENT(job, core, 99, EINVAL),

@@ -426,6 +426,8 @@ void rig_prepare_engine(struct rig *rig, struct rig_submit *submit,
 void rig_put_jobs(struct drm_neuron_submit *call, const struct drm_neuron_job *jobs,
 		  uint32_t count)
 {
+	if (count > 1)
+		call->flags |= DRM_NEURON_SUBMIT_GANG;
 	call->jobs.stride = sizeof(*jobs);
 	call->jobs.count = count;
 	call->jobs.pointer = (uintptr_t)jobs;

@@ -271,6 +271,22 @@ TEST_F(gang, nothing_is_queued_if_one_job_is_wrong)
 	rig_syncobj_destroy(unit[0].fd, sync);
 }
 
+/* Several jobs must say that they are a gang; one may say so. */
+TEST_F(gang, says_so)
+{
+	struct rig *unit = self->unit;
+	struct gang gang;
+
+	gang_stores(&gang, unit);
+	rig_put_jobs(&gang.call, gang.job, gang.nr);
+	gang.call.flags = 0;
+	EXPECT_EQ(-EINVAL, neuron_ioctl(unit[0].fd, DRM_IOCTL_NEURON_SUBMIT, &gang.call));
+	gang.call.flags = DRM_NEURON_SUBMIT_GANG;
+	gang.call.jobs.count = 1;
+	ASSERT_EQ(0, neuron_ioctl(unit[0].fd, DRM_IOCTL_NEURON_SUBMIT, &gang.call));
+	expect_ok(&unit[0], gang.call.job);
+}
+
 /* Windows of all jobs change with the submission, or not at all. */
 TEST_F(gang, windows_belong_to_the_job)
 {

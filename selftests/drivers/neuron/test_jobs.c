@@ -561,7 +561,7 @@ TEST_F(job, submit_arguments)
 	expect_submit(0, s->job.timeout_ms = 1000);
 	expect_submit(0, s->job.timeout_ms = DAY_MS);
 	expect_submit(EINVAL, s->job.timeout_ms = DAY_MS + 1);
-	expect_submit(EINVAL, s->call.flags = 1);
+	expect_submit(EINVAL, s->call.flags = 2);
 	expect_submit(EINVAL, s->job.flags = 1);
 	expect_submit(EINVAL, s->job.core = 1);
 	expect_submit(EINVAL, s->job.core = 100);

@@ -199,7 +199,7 @@ TEST_F(with, all_or_nothing)
 	expect_refused(EINVAL, s->job.windows.stride--);
 	expect_refused(EINVAL, s->job.windows.count = NEURON_MAX_WINDOWS + 1);
 	expect_refused(EFAULT, s->job.windows.pointer = 8);
-	expect_refused(EINVAL, s->call.flags = 1);
+	expect_refused(EINVAL, s->call.flags = 2);
 	expect_refused(EINVAL, s->job.notify_size = 63);
 	expect_refused(EINVAL, s->job.starts.count = 9);
 	expect_refused(EINVAL, s->job.sem_clear.count = RIG_SEM_WORDS + 1);
