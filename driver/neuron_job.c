@@ -142,14 +142,23 @@ bool neuron_job_runs(struct neuron_job *job)
 	return runs;
 }
 
+/* Under the core's lock, once: what its fence will signal with, 0: success. */
+static void neuron_job_set_error(struct neuron_job *job, int error)
+{
+	lockdep_assert_held(&job->cc->core->lock);
+	job->result->error = error;
+	if (error)
+		dma_fence_set_error(job->fence, error);
+}
+
 /*
- * Under the core's lock: the job leaves the hardware, with @record as its result, NULL:
- * aborted.
+ * Under the core's lock: the job leaves the hardware with @error, and with @record as its
+ * result, NULL: aborted.
  * Return: its fence, to be given to neuron_job_signal() without the lock.
  */
 static struct dma_fence *
 neuron_job_end_locked(struct neuron_job *job,
-		      const struct neuron_record *record)
+		      const struct neuron_record *record, int error)
 {
 	struct neuron_claim_core *cc = job->cc;
 	struct neuron_result *result = job->result;
@@ -157,6 +166,7 @@ neuron_job_end_locked(struct neuron_job *job,
 	lockdep_assert_held(&cc->core->lock);
 	if (record)
 		result->record = *record;
+	neuron_job_set_error(job, error);
 	result->hang = job->hang;
 	result->wall_ns = ktime_get_ns() - cc->core->started_ns;
 	result->doorbell_ns = cc->core->started_ns;
@@ -179,10 +189,8 @@ neuron_job_end_locked(struct neuron_job *job,
 	return dma_fence_get(job->fence);
 }
 
-static void neuron_job_signal(struct dma_fence *fence, int error)
+static void neuron_job_signal(struct dma_fence *fence)
 {
-	if (error)
-		dma_fence_set_error(fence, error);
 	dma_fence_signal(fence);
 	dma_fence_put(fence);
 }
@@ -195,10 +203,9 @@ static void neuron_job_hand_over(struct neuron_core *core)
 
 /*
  * Under the core's lock: what the completion record means.
- * Return: the fence when the job has ended, with *@error.
+ * Return: the fence when the job has ended.
  */
-static struct dma_fence *neuron_job_take_record(struct neuron_job *job,
-						int *error)
+static struct dma_fence *neuron_job_take_record(struct neuron_job *job)
 {
 	struct neuron_core *core = job->cc->core;
 	struct neuron_hw_completion copy;
@@ -218,20 +225,17 @@ static struct dma_fence *neuron_job_take_record(struct neuron_job *job,
 	job->record = record;
 	switch (record.status) {
 	case NEURON_JOB_OK:
-		*error = 0;
 		job->hang = false;
-		return neuron_job_end_locked(job, &record);
+		return neuron_job_end_locked(job, &record, 0);
 	case NEURON_JOB_ABORTED:
-		*error = job->abort_error ?: -ECANCELED;
 		/* Whose fault it was is in the result already. */
-		return neuron_job_end_locked(job, job->ganged ? NULL : &record);
+		return neuron_job_end_locked(job, job->ganged ? NULL : &record,
+					     job->abort_error ?: -ECANCELED);
 	default:
 		job->hang = false;
 		/* No fault of its own: nothing to tell or to dump. */
-		if (record.cause == NEURON_CAUSE_GANG) {
-			*error = -ECANCELED;
-			return neuron_job_end_locked(job, &record);
-		}
+		if (record.cause == NEURON_CAUSE_GANG)
+			return neuron_job_end_locked(job, &record, -ECANCELED);
 		job->faulted = true;
 		neuron_job_hand_over(core);
 		return NULL;
@@ -308,17 +312,16 @@ static void neuron_job_done_interrupt(struct neuron_core *core)
 	struct neuron_job *job;
 	unsigned long flags;
 	bool stale;
-	int error = 0;
 
 	spin_lock_irqsave(&core->lock, flags);
 	stale = core->stale;
 	core->stale = false;
 	job = neuron_job_waited_for(core);
 	if (job && neuron_job_has_ended(job, stale))
-		fence = neuron_job_take_record(job, &error);
+		fence = neuron_job_take_record(job);
 	spin_unlock_irqrestore(&core->lock, flags);
 	if (fence)
-		neuron_job_signal(fence, error);
+		neuron_job_signal(fence);
 }
 
 /*
@@ -329,7 +332,6 @@ static void neuron_job_look(struct neuron_core *core)
 {
 	struct dma_fence *fence = NULL;
 	struct neuron_job *job;
-	int error = 0;
 
 	lockdep_assert_held(&core->reset_lock);
 	spin_lock_irq(&core->lock);
@@ -337,13 +339,13 @@ static void neuron_job_look(struct neuron_core *core)
 	if (job)
 		job->rung = true;
 	if (job && neuron_job_has_record(core))
-		fence = neuron_job_take_record(job, &error);
+		fence = neuron_job_take_record(job);
 	if (fence)
 		core->stale = true;
 	neuron_job_arm(core, job && !fence);
 	spin_unlock_irq(&core->lock);
 	if (fence)
-		neuron_job_signal(fence, error);
+		neuron_job_signal(fence);
 }
 
 /*
@@ -379,18 +381,17 @@ static void neuron_job_end_aborted(struct neuron_core *core)
 {
 	struct dma_fence *fence = NULL;
 	struct neuron_job *job;
-	int error = 0;
 
 	spin_lock_irq(&core->lock);
 	job = core->active;
-	if (job) {
-		error = job->faulted ? -EIO : job->abort_error ?: -ECANCELED;
-		fence = neuron_job_end_locked(job, job->faulted ? &job->record :
-					      NULL);
-	}
+	if (job && job->faulted)
+		fence = neuron_job_end_locked(job, &job->record, -EIO);
+	else if (job)
+		fence = neuron_job_end_locked(job, NULL,
+					      job->abort_error ?: -ECANCELED);
 	spin_unlock_irq(&core->lock);
 	if (fence)
-		neuron_job_signal(fence, error);
+		neuron_job_signal(fence);
 }
 
 void neuron_job_end_faulted(struct neuron_job *job)
@@ -400,10 +401,10 @@ void neuron_job_end_faulted(struct neuron_job *job)
 
 	spin_lock_irq(&core->lock);
 	if (core->active == job)
-		fence = neuron_job_end_locked(job, &job->record);
+		fence = neuron_job_end_locked(job, &job->record, -EIO);
 	spin_unlock_irq(&core->lock);
 	if (fence)
-		neuron_job_signal(fence, -EIO);
+		neuron_job_signal(fence);
 }
 
 void neuron_job_stop_stray(struct neuron_core *core)
@@ -447,10 +448,16 @@ static void neuron_job_blame(struct neuron_job *job, u32 culprit)
 	spin_unlock_irq(&core->lock);
 }
 
-/* Signal the fence of a job that was not started. */
-static void neuron_job_end_waiting(struct neuron_job *job, int error)
+/* A job whose turn has come does not start. It may be freed as soon as its fence has signalled. */
+static void neuron_job_end_unstarted(struct neuron_job *job, int error)
 {
-	neuron_job_signal(dma_fence_get(job->fence), error);
+	struct neuron_core *core = job->cc->core;
+	struct dma_fence *fence = dma_fence_get(job->fence);
+
+	spin_lock_irq(&core->lock);
+	neuron_job_set_error(job, error);
+	spin_unlock_irq(&core->lock);
+	neuron_job_signal(fence);
 }
 
 /* Under neuron_core.reset_lock: 0 or why it cannot start, which does not change. */
@@ -552,8 +559,7 @@ static void neuron_gang_fail(struct neuron_gang *gang, u32 culprit, int error,
 			continue;
 		if (i != culprit)
 			neuron_job_blame(job, culprit);
-		/* It may be freed as soon as its fence has signalled. */
-		neuron_job_end_waiting(job, i == culprit ? error : -ECANCELED);
+		neuron_job_end_unstarted(job, i == culprit ? error : -ECANCELED);
 	}
 }
 
@@ -702,7 +708,7 @@ static struct dma_fence *neuron_job_run_cb(struct drm_sched_job *base)
 	dma_fence_get(fence);
 	ret = neuron_job_run(job);
 	if (ret)
-		neuron_job_signal(dma_fence_get(fence), ret);
+		neuron_job_end_unstarted(job, ret);
 	dma_fence_end_signalling(cookie);
 	return fence;
 }

@@ -299,7 +299,7 @@ void neuron_result_fetch(const struct neuron_result *result,
 		job->queue |= DRM_NEURON_QUEUE_WRITES;
 	job->dma_engine = neuron_record_queue_engine(record->queue);
 	job->pc = record->pc;
-	job->hang = result->hang;
+	job->error = result->error;
 	job->addr = record->addr;
 	job->start_ns = record->start_ns;
 	job->end_ns = record->end_ns;
@@ -309,6 +309,8 @@ void neuron_result_fetch(const struct neuron_result *result,
 	job->doorbell_ns = result->doorbell_ns;
 	if (record->flags & NEURON_COMPLETION_INEXACT)
 		job->flags |= DRM_NEURON_JOB_INEXACT;
+	if (result->hang)
+		job->flags |= DRM_NEURON_JOB_HANG;
 }
 
 #ifdef NEURON_KUNIT

@@ -38,6 +38,7 @@ struct neuron_job;
  * @record: completion record, from the device and checked. Until the device has written
  *	one, and for a job that it never ended: aborted. This and what follows
  *	are written once, under neuron_core.lock, before @fence signals
+ * @error: of @fence
  * @hang: the driver aborted it for making no progress
  * @wall_ns: doorbell to end
  * @doorbell_ns: ktime of the doorbell
@@ -50,6 +51,7 @@ struct neuron_result {
 	struct neuron_job *owner;
 	struct list_head link;
 	struct neuron_record record;
+	int error;
 	bool hang;
 	u64 wall_ns;
 	u64 doorbell_ns;

@@ -43,6 +43,7 @@ static void neuron_transfer_record(struct neuron_transfer *transfer, int error)
 	struct neuron_result *result = transfer->result;
 	struct neuron_record *record = &result->record;
 
+	result->error = error;
 	result->hang = error == -ETIMEDOUT;
 	result->wall_ns = ktime_get_ns() - transfer->started_ns;
 	result->doorbell_ns = transfer->started_ns;

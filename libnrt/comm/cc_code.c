@@ -527,7 +527,7 @@ NRT_STATUS nrt_cc_explain(struct nrt_cc_code *code, const struct drm_neuron_wait
 
 	if (!status)
 		return NRT_SUCCESS;
-	if (result->hang)
+	if (result->flags & DRM_NEURON_JOB_HANG)
 		part = describe_hang(code, result->job, where, sizeof(where), &rank);
 	else
 		part = describe_fault(code, result, where, sizeof(where));

@@ -488,7 +488,7 @@ static void started(struct nrt_model *model, uint64_t job, uint64_t seq)
 static bool is_culprit(const struct drm_neuron_wait_job *result)
 {
 	return result->status != NEURON_JOB_NONE && result->status != NEURON_JOB_OK &&
-	       (result->hang || result->cause != NEURON_CAUSE_GANG);
+	       (result->flags & DRM_NEURON_JOB_HANG || result->cause != NEURON_CAUSE_GANG);
 }
 
 static NRT_STATUS end(struct nrt_model *model, const struct drm_neuron_wait_job *result,

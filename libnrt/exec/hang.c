@@ -260,7 +260,7 @@ bool nrt_hang_explain(const struct nrt_model *model, const struct drm_neuron_wai
 
 	*text = '\0';
 	for (i = 0; i < model->nr_parts; i++)
-		hang |= wait[i].hang;
+		hang |= (wait[i].flags & DRM_NEURON_JOB_HANG) != 0;
 	/* A part that was ended with another one has no dump with every back end. */
 	for (i = 0; hang && i < model->nr_parts; i++)
 		runs |= add_part(model, &model->parts[i], wait[i].job, &answer);

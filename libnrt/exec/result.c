@@ -49,7 +49,7 @@ static const struct {
 
 static NRT_STATUS cause_status(const struct drm_neuron_wait_job *wait)
 {
-	if (wait->hang)
+	if (wait->flags & DRM_NEURON_JOB_HANG)
 		return NRT_TIMEOUT;
 	if (wait->status == NEURON_JOB_ABORTED)
 		return NRT_HW_ERROR;
@@ -63,7 +63,7 @@ static NRT_STATUS cause_status(const struct drm_neuron_wait_job *wait)
 
 static bool is_well(const struct drm_neuron_wait_job *wait)
 {
-	return wait->status == NEURON_JOB_OK && !wait->hang;
+	return wait->status == NEURON_JOB_OK && !(wait->flags & DRM_NEURON_JOB_HANG);
 }
 
 /* The part that failed by itself: the others end with it. */
@@ -74,7 +74,7 @@ static unsigned int culprit(const struct nrt_model *model, const struct drm_neur
 	for (i = model->nr_parts; i--;) {
 		if (is_well(&wait[i]))
 			continue;
-		if (wait[i].hang || wait[i].cause != NEURON_CAUSE_GANG)
+		if (wait[i].flags & DRM_NEURON_JOB_HANG || wait[i].cause != NEURON_CAUSE_GANG)
 			return i;
 		first = i;
 	}
@@ -104,7 +104,7 @@ bool nrt_result_is_fatal(const struct nrt_model *model, const struct drm_neuron_
 
 static const char *cause_text(const struct drm_neuron_wait_job *wait)
 {
-	if (wait->hang)
+	if (wait->flags & DRM_NEURON_JOB_HANG)
 		return "made no progress until the time limit (NEURON_RT_EXEC_TIMEOUT)";
 	if (wait->status == NEURON_JOB_ABORTED)
 		return wait->cause == NEURON_CAUSE_HOST ?
@@ -201,10 +201,11 @@ NRT_STATUS nrt_result(const struct nrt_model *model, const struct drm_neuron_wai
 	text = cause_text(wait);
 	*source = '\0';
 	*address = '\0';
-	if (nrt_hang_explain(model, wait - (part - model->parts), hang) && wait->hang)
+	if (nrt_hang_explain(model, wait - (part - model->parts), hang) &&
+	    wait->flags & DRM_NEURON_JOB_HANG)
 		text = "still ran when its time was over (16 times NEURON_RT_EXEC_TIMEOUT)";
 	describe_core(model, part, core, sizeof(core));
-	if (!wait->hang && wait->status == NEURON_JOB_ERROR) {
+	if (!(wait->flags & DRM_NEURON_JOB_HANG) && wait->status == NEURON_JOB_ERROR) {
 		describe_source(part, wait, source, sizeof(source));
 		describe_address(part, wait, address, sizeof(address));
 	}

@@ -266,7 +266,8 @@ TEST_F_TIMEOUT(embedded, cancelled, LIMIT_S)
 	ASSERT_EQ(0, cancel(self, 0, spins));
 	ASSERT_EQ(0, wait_for(self, 0, spins, 0, &job));
 	EXPECT_EQ(DRM_NEURON_JOB_ABORTED, job.status);
-	EXPECT_EQ(0, job.hang);
+	EXPECT_FALSE(job.flags & DRM_NEURON_JOB_HANG);
+	EXPECT_EQ(-ECANCELED, job.error);
 	ASSERT_EQ(0, wait_for(self, 0, last, in_ms(60000), &job));
 	EXPECT_EQ(DRM_NEURON_JOB_OK, job.status);
 	EXPECT_EQ(0, cancel(self, 0, last));
@@ -317,7 +318,8 @@ TEST_F_TIMEOUT(embedded, gang_starts_together, LIMIT_S)
 	EXPECT_EQ(DRM_NEURON_JOB_OK, result[1].status);
 	EXPECT_EQ(result[0].start_ns, result[1].start_ns);
 	ASSERT_EQ(0, wait_for(self, 1, first, 0, &spins));
-	EXPECT_TRUE(spins.hang);
+	EXPECT_TRUE(spins.flags & DRM_NEURON_JOB_HANG);
+	EXPECT_EQ(-ETIMEDOUT, spins.error);
 	ASSERT_EQ(0, submit(self, 0, HALTS, 0, &alone));
 	EXPECT_EQ(id + 2, alone);
 }
@@ -333,7 +335,8 @@ TEST_F_TIMEOUT(embedded, gang_is_started_by_the_keeper, LIMIT_S)
 	EXPECT_TRUE(ends_by_itself(self, 1, 2));
 	EXPECT_TRUE(ends_by_itself(self, 0, 1));
 	wait_pair(self, id, result, _metadata);
-	EXPECT_TRUE(result[1].hang);
+	EXPECT_TRUE(result[1].flags & DRM_NEURON_JOB_HANG);
+	EXPECT_EQ(-ETIMEDOUT, result[1].error);
 }
 
 TEST_F_TIMEOUT(embedded, gang_ends_with_a_hang, LIMIT_S)
@@ -347,7 +350,8 @@ TEST_F_TIMEOUT(embedded, gang_ends_with_a_hang, LIMIT_S)
 	EXPECT_EQ(DRM_NEURON_CAUSE_GANG, result[0].cause);
 	EXPECT_EQ(1, result[0].pc);
 	EXPECT_EQ(DRM_NEURON_JOB_ABORTED, result[1].status);
-	EXPECT_TRUE(result[1].hang);
+	EXPECT_TRUE(result[1].flags & DRM_NEURON_JOB_HANG);
+	EXPECT_EQ(-ETIMEDOUT, result[1].error);
 	ASSERT_EQ(0, submit_pair(self, HALTS, HALTS, 0, &id));
 	wait_pair(self, id, result, _metadata);
 	EXPECT_EQ(DRM_NEURON_JOB_OK, result[0].status);
@@ -434,7 +438,8 @@ TEST_F_TIMEOUT(embedded, shorter_limit, LIMIT_S)
 	ASSERT_EQ(0, BACKEND.release(self->chip, &release));
 	pthread_join(w.thread, NULL);
 	ASSERT_EQ(0, wait_for(&second, 2, shorter, 0, &job));
-	EXPECT_EQ(1, job.hang);
+	EXPECT_TRUE(job.flags & DRM_NEURON_JOB_HANG);
+	EXPECT_EQ(-ETIMEDOUT, job.error);
 }
 
 /* --- errors --- */
@@ -450,7 +455,8 @@ TEST_F_TIMEOUT(embedded, dump, LIMIT_S)
 	EXPECT_EQ(-ENOENT, BACKEND.dump(self->chip, &dump));
 	ASSERT_EQ(0, submit(self, 0, SPINS, 100, &id));
 	ASSERT_EQ(0, wait_for(self, 0, id, INT64_MAX, &job));
-	EXPECT_EQ(1, job.hang);
+	EXPECT_TRUE(job.flags & DRM_NEURON_JOB_HANG);
+	EXPECT_EQ(-ETIMEDOUT, job.error);
 	ASSERT_EQ(0, BACKEND.dump(self->chip, &dump));
 	EXPECT_EQ(id, dump.job);
 	ASSERT_LT(dump.size, sizeof(text));
@@ -744,7 +750,8 @@ TEST_F_TIMEOUT(embedded, fork, LIMIT_S)
 	EXPECT_TRUE(WIFEXITED(status));
 	EXPECT_EQ(0, WEXITSTATUS(status));
 	ASSERT_EQ(0, wait_for(self, 0, spinning, in_ms(120000), &job));
-	EXPECT_EQ(1, job.hang);
+	EXPECT_TRUE(job.flags & DRM_NEURON_JOB_HANG);
+	EXPECT_EQ(-ETIMEDOUT, job.error);
 	ASSERT_EQ(0, submit(self, 0, HALTS, 0, &id));
 	ASSERT_EQ(0, wait_for(self, 0, id, in_ms(60000), &job));
 	EXPECT_EQ(DRM_NEURON_JOB_OK, job.status);

@@ -956,6 +956,8 @@ enum drm_neuron_cause {
  * much of it waited for one engine that the memory for device time ran out.
  */
 #define DRM_NEURON_JOB_INEXACT	(1u << 0)
+/* The driver aborted the job because it made no progress. */
+#define DRM_NEURON_JOB_HANG	(1u << 1)
 
 /* As a claim id: not a job of a claim, but a transfer of the file. The core is 0. */
 #define DRM_NEURON_NO_CLAIM	0
@@ -1011,7 +1013,11 @@ struct drm_neuron_submit {
  *	and DRM_NEURON_QUEUE_WRITES for the ring that writes memory
  * @pc: out: instruction or descriptor index; with cause GANG: the job of the submission
  *	that was the first to fail
- * @hang: out: 1 when the driver aborted it for making no progress
+ * @error: out: the error of its fence, as sync files tell it: 0 or a negative errno, and
+ *	for an aborted job the reason. EIO: it faulted, the core or the device failed or was
+ *	reset; ETIMEDOUT: it made no progress; ECANCELED: by CANCEL, RESET or RELEASE, or
+ *	because what it waited for, or another one of its gang, failed; ESRCH: its claim or
+ *	file ended before it could start; ENODEV: the device went away. Others may be added
  * @addr: out: failing address as the program wrote it
  * @start_ns: out: modelled device time of its start
  * @end_ns: out: modelled device time of its end
@@ -1022,7 +1028,7 @@ struct drm_neuron_submit {
  * @dma_engine: out: engine of the chip, with @queue
  * @flags: out: DRM_NEURON_JOB_*; others may be added
  *
- * Of a transfer: status, cause, hang, wall_ns and doorbell_ns; dma_bytes is how many bytes
+ * Of a transfer: status, cause, error, flags, wall_ns and doorbell_ns; dma_bytes is how many bytes
  * are known to be moved, and pc, after an error of the device, the first piece that is not.
  */
 struct drm_neuron_wait_job {
@@ -1034,7 +1040,7 @@ struct drm_neuron_wait_job {
 	__u16 source;
 	__u16 queue;
 	__u32 pc;
-	__u32 hang;
+	__s32 error;
 	__u64 addr;
 	__u64 start_ns;
 	__u64 end_ns;

@@ -178,6 +178,18 @@ void emb_job_queue(struct emb_core *core, struct emb_job *job)
 	core->nr_jobs++;
 }
 
+/* As the fence of such a job ends in the kernel. */
+static int error_of(const struct neuron_record *record, bool hang)
+{
+	if (record->status == NEURON_JOB_OK)
+		return 0;
+	if (hang)
+		return -ETIMEDOUT;
+	if (record->cause == NEURON_CAUSE_RESET || record->cause == NEURON_CAUSE_GANG)
+		return -ECANCELED;
+	return -EIO;
+}
+
 /* The first job of the core has ended, or never begins. @lost: @record is not the device's. */
 static void end_job(struct emb_core *core, const struct neuron_record *record, bool hang,
 		    bool lost)
@@ -191,7 +203,7 @@ static void end_job(struct emb_core *core, const struct neuron_record *record, b
 		.cause = record->cause,
 		.source = record->source,
 		.pc = record->pc,
-		.hang = hang,
+		.error = error_of(record, hang),
 		.addr = record->addr,
 		.start_ns = record->start_ns,
 		.end_ns = record->end_ns,
@@ -203,7 +215,8 @@ static void end_job(struct emb_core *core, const struct neuron_record *record, b
 			 (neuron_record_queue_writes(record->queue) ?
 				  DRM_NEURON_QUEUE_WRITES : 0),
 		.dma_engine = neuron_record_queue_engine(record->queue),
-		.flags = record->flags & NEURON_COMPLETION_INEXACT ? DRM_NEURON_JOB_INEXACT : 0,
+		.flags = (record->flags & NEURON_COMPLETION_INEXACT ? DRM_NEURON_JOB_INEXACT : 0) |
+			 (hang ? DRM_NEURON_JOB_HANG : 0),
 	};
 	result->ended = true;
 	emb_times_end(core, job, record, lost);

@@ -114,7 +114,7 @@ static const struct fuzz_field drm_neuron_wait_job_fields[] = {
 	ONE(drm_neuron_wait_job, source, ZERO, 0),
 	ONE(drm_neuron_wait_job, queue, ZERO, 0),
 	ONE(drm_neuron_wait_job, pc, ZERO, 0),
-	ONE(drm_neuron_wait_job, hang, ZERO, 0),
+	ONE(drm_neuron_wait_job, error, ZERO, 0),
 	ONE(drm_neuron_wait_job, addr, ZERO, 0),
 	ONE(drm_neuron_wait_job, start_ns, ZERO, 0),
 	ONE(drm_neuron_wait_job, end_ns, ZERO, 0),

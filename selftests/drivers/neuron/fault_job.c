@@ -101,7 +101,8 @@ static void print_job(int ret, const struct drm_neuron_wait_job *result, bool ri
 		      int64_t begin)
 {
 	printf("@ret=%d status=%u cause=%u hang=%u addr=%#llx data=%s ms=%lld ns=%llu\n",
-	       -ret, result->status, result->cause, result->hang,
+	       -ret, result->status, result->cause,
+	       !!(result->flags & DRM_NEURON_JOB_HANG),
 	       (unsigned long long)result->addr, right ? "ok" : "bad",
 	       (long long)(rig_now_ms() - begin),
 	       (unsigned long long)(result->end_ns - result->start_ns));
@@ -450,10 +451,11 @@ static void finish_transfers(struct fault_job *f, struct transfers *t, int ret)
 		if (t->map[i + 1])
 			right[i] = neuron_differs(t->map[i + 1], TRANSFER, f->seed);
 	printf("@ret=%d status=%u cause=%u hang=%u bytes=%llu piece=%u right=%zu ",
-	       -ret, t->job[0].status, t->job[0].cause, t->job[0].hang,
+	       -ret, t->job[0].status, t->job[0].cause,
+	       !!(t->job[0].flags & DRM_NEURON_JOB_HANG),
 	       (unsigned long long)t->job[0].dma_bytes, t->job[0].pc, right[0]);
 	printf("next=%u next_hang=%u next_bytes=%llu next_right=%zu ms=%lld\n",
-	       t->job[1].status, t->job[1].hang,
+	       t->job[1].status, !!(t->job[1].flags & DRM_NEURON_JOB_HANG),
 	       (unsigned long long)t->job[1].dma_bytes, right[1],
 	       (long long)(rig_now_ms() - begin));
 }

@@ -40,7 +40,7 @@ static int batch_wait(struct rig *rig, const struct batch *batch,
 		if (ret)
 			return ret;
 		pipeline->ended++;
-		if (result.status == NEURON_JOB_OK && !result.hang)
+		if (result.status == NEURON_JOB_OK && !(result.flags & DRM_NEURON_JOB_HANG))
 			pipeline->good++;
 	}
 	return 0;

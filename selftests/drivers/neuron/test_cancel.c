@@ -119,7 +119,8 @@ static uint32_t word(const struct rig *rig, unsigned int offset)
 	EXPECT_EQ(as, ended_.status); \
 	EXPECT_EQ((as) == NEURON_JOB_ABORTED ? NEURON_CAUSE_RESET : \
 		  NEURON_CAUSE_NONE, ended_.cause); \
-	EXPECT_EQ(0, ended_.hang); \
+	EXPECT_EQ((as) == NEURON_JOB_ABORTED ? -ECANCELED : 0, ended_.error); \
+	EXPECT_FALSE(ended_.flags & DRM_NEURON_JOB_HANG); \
 } while (0)
 
 #define expect_runs(rig, job) \

@@ -197,7 +197,8 @@ TEST_F(fault, is_reported)
 	EXPECT_EQ(NEURON_ENGINE_VECTOR, result.source);
 	EXPECT_EQ(variant->pc, result.pc);
 	EXPECT_EQ(variant->addr, result.addr);
-	EXPECT_EQ(0, result.hang);
+	EXPECT_FALSE(result.flags & DRM_NEURON_JOB_HANG);
+	EXPECT_EQ(-EIO, result.error);
 	expect_alive(&self->rig);
 }
 
@@ -249,7 +250,8 @@ TEST_F(hang, semaphore_never_posted)
 	EXPECT_LT(rig_now_ms() - begin, 3000);
 	EXPECT_EQ(NEURON_JOB_ABORTED, result.status);
 	EXPECT_EQ(NEURON_CAUSE_RESET, result.cause);
-	EXPECT_EQ(1, result.hang);
+	EXPECT_TRUE(result.flags & DRM_NEURON_JOB_HANG);
+	EXPECT_EQ(-ETIMEDOUT, result.error);
 	expect_alive(&self->rig);
 }
 
@@ -273,10 +275,12 @@ TEST_F(hang, spins)
 	EXPECT_GE(rig_now_ms() - begin, 16 * limit - 10);
 	EXPECT_LT(rig_now_ms() - begin, 16000);
 	EXPECT_EQ(NEURON_JOB_ABORTED, result.status);
-	EXPECT_EQ(1, result.hang);
+	EXPECT_TRUE(result.flags & DRM_NEURON_JOB_HANG);
+	EXPECT_EQ(-ETIMEDOUT, result.error);
 	/* The one behind it had its own run, and hung as well. */
 	ASSERT_EQ(0, rig_wait(&self->rig, next, 20000, &result));
-	EXPECT_EQ(1, result.hang);
+	EXPECT_TRUE(result.flags & DRM_NEURON_JOB_HANG);
+	EXPECT_EQ(-ETIMEDOUT, result.error);
 	expect_alive(&self->rig);
 }
 
@@ -293,7 +297,8 @@ TEST_F(hang, slow_is_not_hung)
 	self->rig.map[RIG_IMAGE(NEURON_ENGINE_VECTOR)] = NEURON_OP_HALT;
 	ASSERT_EQ(0, rig_wait(&self->rig, job, LIMIT, &result));
 	EXPECT_EQ(NEURON_JOB_OK, result.status);
-	EXPECT_EQ(0, result.hang);
+	EXPECT_FALSE(result.flags & DRM_NEURON_JOB_HANG);
+	EXPECT_EQ(0, result.error);
 }
 
 /* How many interrupts the driver believes to have been lost. */
@@ -326,7 +331,8 @@ TEST_F(hang, loses_no_interrupt)
 		ASSERT_EQ(0, rig_run(&other, LIMIT, &result));
 		EXPECT_EQ(NEURON_JOB_OK, result.status);
 		ASSERT_EQ(0, rig_run(&self->rig, 50, &result));
-		EXPECT_EQ(1, result.hang);
+		EXPECT_TRUE(result.flags & DRM_NEURON_JOB_HANG);
+		EXPECT_EQ(-ETIMEDOUT, result.error);
 	}
 	EXPECT_EQ(lost, lost_interrupts(self->fd));
 	rig_close(&other);
@@ -347,7 +353,8 @@ TEST_F(hang, spares_other_cores)
 	hung = rig_start(&self->rig, 50);
 	ASSERT_GT(hung, 0);
 	ASSERT_EQ(0, rig_wait(&self->rig, hung, LIMIT, &result));
-	EXPECT_EQ(1, result.hang);
+	EXPECT_TRUE(result.flags & DRM_NEURON_JOB_HANG);
+	EXPECT_EQ(-ETIMEDOUT, result.error);
 	EXPECT_EQ(-ETIMEDOUT, rig_wait(&other, slow, 0, NULL));
 	other.map[RIG_IMAGE(NEURON_ENGINE_SYNC)] = NEURON_OP_HALT;
 	ASSERT_EQ(0, rig_wait(&other, slow, LIMIT, &result));
@@ -392,7 +399,8 @@ TEST_F(hang, reset_cancels_the_queue)
 	for (i = 0; i < 3; i++) {
 		ASSERT_EQ(0, rig_wait(&self->rig, job[i], LIMIT, &result));
 		EXPECT_EQ(NEURON_JOB_ABORTED, result.status);
-		EXPECT_EQ(0, result.hang);
+		EXPECT_FALSE(result.flags & DRM_NEURON_JOB_HANG);
+		EXPECT_EQ(-ECANCELED, result.error);
 	}
 	expect_alive(&self->rig);
 	reset.claim++;

@@ -134,6 +134,10 @@ static uint32_t word(const struct rig *rig)
 	EXPECT_EQ(want_status, result_.status); \
 	EXPECT_EQ(want_cause, result_.cause); \
 	EXPECT_EQ(want_pc, result_.pc); \
+	if ((want_status) == NEURON_JOB_OK) \
+		EXPECT_EQ(0, result_.error); \
+	if ((want_cause) == NEURON_CAUSE_GANG) \
+		EXPECT_EQ(-ECANCELED, result_.error); \
 } while (0)
 
 #define expect_ok(unit, job) \
@@ -446,7 +450,8 @@ TEST_F(gang, a_hang_ends_all)
 	ASSERT_GT(job, 0);
 	ASSERT_EQ(0, rig_wait(&unit[1], (uint64_t)job + 1, LIMIT, &result));
 	EXPECT_EQ(NEURON_JOB_ABORTED, result.status);
-	EXPECT_EQ(1, result.hang);
+	EXPECT_TRUE(result.flags & DRM_NEURON_JOB_HANG);
+	EXPECT_EQ(-ETIMEDOUT, result.error);
 	expect_gang(&unit[0], job, 1);
 	expect_next_gang_runs();
 }

@@ -57,7 +57,8 @@ TEST_F(job, empty)
 	clock_gettime(CLOCK_MONOTONIC, &after);
 	EXPECT_EQ(NEURON_JOB_OK, result.status);
 	EXPECT_EQ(NEURON_CAUSE_NONE, result.cause);
-	EXPECT_EQ(0, result.hang);
+	EXPECT_FALSE(result.flags & DRM_NEURON_JOB_HANG);
+	EXPECT_EQ(0, result.error);
 	EXPECT_EQ(1, result.instructions);
 	EXPECT_EQ(0, result.dma_bytes);
 	EXPECT_GT(result.wall_ns, 0);

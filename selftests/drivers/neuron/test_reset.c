@@ -98,7 +98,8 @@ TEST_F(reset, claim_is_lost)
 	ASSERT_EQ(0, rig_wait(&rig, running, LIMIT, &result));
 	EXPECT_EQ(NEURON_JOB_ABORTED, result.status);
 	EXPECT_EQ(NEURON_CAUSE_RESET, result.cause);
-	EXPECT_EQ(0, result.hang);
+	EXPECT_FALSE(result.flags & DRM_NEURON_JOB_HANG);
+	EXPECT_EQ(-EIO, result.error);
 	ASSERT_EQ(0, rig_wait(&rig, queued, LIMIT, &result));
 	EXPECT_EQ(NEURON_JOB_ABORTED, result.status);
 	EXPECT_EQ(NEURON_CAUSE_RESET, result.cause);
