@@ -4,6 +4,7 @@
  * which are what a job waits for.
  */
 #include <linux/atomic.h>
+#include <linux/dma-fence-chain.h>
 #include <linux/dma-fence.h>
 #include <linux/err.h>
 #include <linux/kref.h>
@@ -149,19 +150,22 @@ void neuron_fence_drop(struct dma_fence *fence)
  * @cb: in its list
  * @gate: gate
  * @fence: fence, referenced
+ * @heed: its error is one of the gate
  */
 struct neuron_gate_wait {
 	struct dma_fence_cb cb;
 	struct neuron_gate *gate;
 	struct dma_fence *fence;
+	bool heed;
 };
 
 /**
- * struct neuron_gate - one fence for many
+ * struct neuron_gate - a fence that signals when several others have signalled
  * @base: fence; its lock is taken with that of any other fence held
  * @lock: its lock
  * @ref: the jobs' and the submission's
  * @left: fences that have not signalled, and one until the gate is armed
+ * @failed: one that is heeded has ended with an error; set before @left becomes less
  * @nr: entries of @wait
  * @wait: fences that had not signalled when they were added
  */
@@ -170,6 +174,7 @@ struct neuron_gate {
 	spinlock_t lock; /* @base's */
 	struct kref ref;
 	atomic_t left;
+	bool failed;
 	u32 nr;
 	struct neuron_gate_wait *wait;
 };
@@ -215,20 +220,35 @@ static void neuron_gate_less(struct neuron_gate *gate)
 		neuron_gate_open(gate);
 }
 
+/*
+ * The fence has signalled. The point of a timeline is a link around the fence that was given for
+ * it, and has no error of its own.
+ */
+static void neuron_gate_look(struct neuron_gate *gate, struct dma_fence *fence, bool heed)
+{
+	if (heed && READ_ONCE(dma_fence_chain_contained(fence)->error))
+		WRITE_ONCE(gate->failed, true);
+}
+
 static void neuron_gate_signalled(struct dma_fence *fence,
 				  struct dma_fence_cb *cb)
 {
-	neuron_gate_less(container_of(cb, struct neuron_gate_wait, cb)->gate);
+	struct neuron_gate_wait *wait = container_of(cb, struct neuron_gate_wait, cb);
+
+	neuron_gate_look(wait->gate, fence, wait->heed);
+	neuron_gate_less(wait->gate);
 }
 
-void neuron_gate_add(struct neuron_gate *gate, struct dma_fence *fence)
+void neuron_gate_add(struct neuron_gate *gate, struct dma_fence *fence, bool heed)
 {
 	struct neuron_gate_wait *wait = &gate->wait[gate->nr];
 
 	wait->gate = gate;
+	wait->heed = heed;
 	atomic_inc(&gate->left);
 	if (dma_fence_add_callback(fence, &wait->cb, neuron_gate_signalled)) {
 		/* It has signalled: this is never the last one. */
+		neuron_gate_look(gate, fence, heed);
 		atomic_dec(&gate->left);
 		dma_fence_put(fence);
 		return;
@@ -241,6 +261,11 @@ struct dma_fence *neuron_gate_arm(struct neuron_gate *gate)
 {
 	neuron_gate_less(gate);
 	return dma_fence_get(&gate->base);
+}
+
+int neuron_gate_error(const struct neuron_gate *gate)
+{
+	return gate && READ_ONCE(gate->failed) ? -ECANCELED : 0;
 }
 
 void neuron_gate_open(struct neuron_gate *gate)

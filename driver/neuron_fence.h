@@ -110,6 +110,11 @@ void neuron_fence_drop(struct dma_fence *fence);
  * its only dependency (drm_sched_job_add_dependency()). Who gives up a job opens its gate, and
  * its turn comes. The jobs of a gang have one gate: when one of them is given up, none will start.
  *
+ * A fence may end with an error. Then what it stands for was not done, and a job that builds on it
+ * would compute with what happens to be in memory. So the gate remembers the error, and when the
+ * turn of the job comes it does not start (neuron_gate_error()), unless the submission said that
+ * errors of this fence do not matter.
+ *
  * What else there is does not do:
  *
  * - The scheduler has no way to take back a dependency. With the fences as dependencies of the job
@@ -133,8 +138,9 @@ struct neuron_gate *neuron_gate_create(u32 max);
  * neuron_gate_add() - let a gate wait for one more fence
  * @gate: gate that is not armed
  * @fence: fence; its reference goes to the gate
+ * @heed: what waits for the gate does not start if the fence ends with an error
  */
-void neuron_gate_add(struct neuron_gate *gate, struct dma_fence *fence);
+void neuron_gate_add(struct neuron_gate *gate, struct dma_fence *fence, bool heed);
 
 /**
  * neuron_gate_get() - take a reference of a gate
@@ -159,6 +165,16 @@ void neuron_gate_put(struct neuron_gate *gate);
  * Return: the fence of the gate, with a reference.
  */
 struct dma_fence *neuron_gate_arm(struct neuron_gate *gate);
+
+/**
+ * neuron_gate_error() - has what the gate waited for failed?
+ * @gate: gate that has signalled, or NULL
+ *
+ * Context: any.
+ *
+ * Return: -ECANCELED if a fence whose errors are heeded has ended with one, else 0.
+ */
+int neuron_gate_error(const struct neuron_gate *gate);
 
 /**
  * neuron_gate_open() - wait no longer

@@ -478,7 +478,7 @@ static int neuron_job_may_start(struct neuron_job *job)
 		return -EIO;
 	if (job->cancelled || job->id <= READ_ONCE(job->cc->cancelled))
 		return -ECANCELED;
-	return 0;
+	return neuron_gate_error(job->gate);
 }
 
 /*

@@ -37,8 +37,8 @@ struct neuron_gate;
  * 3. The job waits for its gate (neuron_fence.h), and for the jobs before it.
  * 4. When its turn comes, the work of the scheduler rings the doorbell, under
  *    neuron_core.reset_lock. The job starts only if the hardware is UP, the claim is not lost, the
- *    job was not cancelled and none of its windows shows a chip that has left. Otherwise it ends
- *    here, with an error.
+ *    job was not cancelled, what it waited for has not failed and none of its windows shows a chip
+ *    that has left. Otherwise it ends here, with an error.
  * 5. The chip writes the completion record. Whoever finds it, the work that has rung the doorbell
  *    or the hard interrupt handler, copies it once, checks the copy and, when the job succeeded,
  *    signals its fence. Any other end is left to the watch of the core (neuron_watch.c).

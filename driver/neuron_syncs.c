@@ -35,11 +35,11 @@ int neuron_syncs_check(const struct drm_neuron_array *in,
 }
 
 static int neuron_sync_check(struct drm_device *drm,
-			     const struct drm_neuron_sync *sync)
+			     const struct drm_neuron_sync *sync, u32 known)
 {
-	if (!sync->pad)
+	if (!(sync->flags & ~known))
 		return 0;
-	drm_dbg(drm, "submit: non-zero pad\n");
+	drm_dbg(drm, "submit: unknown flags %#x of a syncobj\n", sync->flags);
 	return -EINVAL;
 }
 
@@ -56,7 +56,7 @@ static int neuron_in_sync_find(struct neuron_gate *gate, struct drm_device *drm,
 			sync->handle, sync->point);
 		return ret;
 	}
-	neuron_gate_add(gate, fence);
+	neuron_gate_add(gate, fence, !(sync->flags & DRM_NEURON_SYNC_IGNORE_ERROR));
 	return 0;
 }
 
@@ -75,7 +75,8 @@ static int neuron_in_syncs_find(struct neuron_syncs *syncs, struct drm_device *d
 		return PTR_ERR(gate);
 	syncs->gate = gate;
 	for (i = 0; i < syncs->in.count && !ret; i++) {
-		ret = neuron_sync_check(drm, &sync[i]) ?: neuron_pause();
+		ret = neuron_sync_check(drm, &sync[i], DRM_NEURON_SYNC_IGNORE_ERROR) ?:
+		      neuron_pause();
 		if (!ret)
 			ret = neuron_in_sync_find(gate, drm, file, &sync[i]);
 	}
@@ -112,7 +113,7 @@ static int neuron_out_syncs_find(struct neuron_syncs *syncs, struct drm_device *
 	if (!syncs->outs)
 		return -ENOMEM;
 	for (i = 0; i < syncs->out.count && !ret; i++) {
-		ret = neuron_sync_check(drm, &sync[i]);
+		ret = neuron_sync_check(drm, &sync[i], 0);
 		if (!ret)
 			ret = neuron_out_sync_find(&syncs->outs[i], drm, file, &sync[i]);
 	}

@@ -95,10 +95,14 @@ static void neuron_transfer_end(struct neuron_copy_request *req, int error)
 	dma_fence_put(fence);
 }
 
+/* If the device has left, that is why, though what the transfer waited for has failed, too. */
 static int neuron_transfer_given_up_cb(const struct neuron_copy_request *req)
 {
-	return READ_ONCE(container_of_const(req, struct neuron_transfer,
-					    req)->given_up);
+	const struct neuron_transfer *transfer =
+		container_of_const(req, struct neuron_transfer, req);
+
+	return READ_ONCE(transfer->given_up) ?: neuron_transfer_lost(transfer) ?:
+	       neuron_gate_error(transfer->gate);
 }
 
 static int neuron_transfer_lost_cb(const struct neuron_copy_request *req)

@@ -786,15 +786,22 @@ struct drm_neuron_queue {
 #define DRM_NEURON_QUEUE_PRIORITY	(3u << 8)
 #define DRM_NEURON_QUEUE_PRIORITY_SHIFT	8
 
+/* In-syncs: what waits for it runs also if its fence ends with an error. */
+#define DRM_NEURON_SYNC_IGNORE_ERROR	(1u << 0)
+
 /**
  * struct drm_neuron_sync - a syncobj and a timeline point
  * @handle: syncobj
- * @pad: zero
+ * @flags: DRM_NEURON_SYNC_*; zero for an out-sync
  * @point: timeline point; 0 for a binary syncobj
+ *
+ * A job or transfer does not run, and ends with ECANCELED, if the fence of an in-sync ends
+ * with an error. Of a timeline that is the fence of its last point, or of a point that has
+ * not signalled when the job is submitted: DRM forgets those of earlier points.
  */
 struct drm_neuron_sync {
 	__u32 handle;
-	__u32 pad;
+	__u32 flags;
 	__u64 point;
 };
 

@@ -79,7 +79,7 @@ STRUCT(drm_neuron_queue);
 
 static const struct fuzz_field drm_neuron_sync_fields[] = {
 	ONE(drm_neuron_sync, handle, USE, FUZZ_SYNC),
-	ONE(drm_neuron_sync, pad, ZERO, 0),
+	ONE(drm_neuron_sync, flags, FLAGS, DRM_NEURON_SYNC_IGNORE_ERROR),
 	ONE(drm_neuron_sync, point, COUNT, 4),
 };
 

@@ -550,7 +550,7 @@ const struct abi_call abi_calls[ABI_NR_ROWS] = {
 		ARRAY(submit, in_syncs, sync), .bad = {
 			BAD(submit, in_syncs.count, 65, EINVAL),
 			BAD_ELEMENT(sync, handle, NO_ID, ENOENT),
-			BAD_ELEMENT(sync, pad, 1, EINVAL),
+			BAD_ELEMENT(sync, flags, 2, EINVAL),
 			BAD_ELEMENT(sync, point, 5, EINVAL),
 		},
 	},
@@ -559,7 +559,7 @@ const struct abi_call abi_calls[ABI_NR_ROWS] = {
 		ARRAY(submit, out_syncs, sync), .bad = {
 			BAD(submit, out_syncs.count, 65, EINVAL),
 			BAD_ELEMENT(sync, handle, NO_ID, ENOENT),
-			BAD_ELEMENT(sync, pad, 1, EINVAL),
+			BAD_ELEMENT(sync, flags, 1, EINVAL),
 		},
 	},
 	[ABI_SUBMIT_WINDOWS] = {
@@ -666,7 +666,7 @@ const struct abi_call abi_calls[ABI_NR_ROWS] = {
 		ARRAY(transfer, in_syncs, sync), .bad = {
 			BAD(transfer, in_syncs.count, 65, EINVAL),
 			BAD_ELEMENT(sync, handle, NO_ID, ENOENT),
-			BAD_ELEMENT(sync, pad, 1, EINVAL),
+			BAD_ELEMENT(sync, flags, 2, EINVAL),
 			BAD_ELEMENT(sync, point, 1, EINVAL),
 		},
 	},
@@ -675,7 +675,7 @@ const struct abi_call abi_calls[ABI_NR_ROWS] = {
 		ARRAY(transfer, out_syncs, sync), .bad = {
 			BAD(transfer, out_syncs.count, 65, EINVAL),
 			BAD_ELEMENT(sync, handle, NO_ID, ENOENT),
-			BAD_ELEMENT(sync, pad, 1, EINVAL),
+			BAD_ELEMENT(sync, flags, 1, EINVAL),
 		},
 	},
 };

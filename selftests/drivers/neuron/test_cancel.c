@@ -57,12 +57,11 @@ FIXTURE_TEARDOWN(cancel)
 	close(self->fd);
 }
 
-/* The program of @engine, after and before syncobjs; the job id or an error. */
-static int64_t start(struct rig *rig, enum neuron_engine engine, uint32_t in,
-		     uint32_t out)
+/* The program of @engine, after and before syncobjs, if any; the job id or an error. */
+static int64_t start_syncs(struct rig *rig, enum neuron_engine engine,
+			   const struct drm_neuron_sync *in,
+			   const struct drm_neuron_sync *out)
 {
-	struct drm_neuron_sync wait = { .handle = in };
-	struct drm_neuron_sync signal = { .handle = out };
 	struct rig_submit submit;
 	int ret;
 
@@ -70,14 +69,24 @@ static int64_t start(struct rig *rig, enum neuron_engine engine, uint32_t in,
 	submit.job.timeout_ms = LONG;
 	if (in)
 		submit.call.in_syncs = (struct drm_neuron_array){
-			sizeof(wait), 1, (uintptr_t)&wait,
+			sizeof(*in), 1, (uintptr_t)in,
 		};
 	if (out)
 		submit.call.out_syncs = (struct drm_neuron_array){
-			sizeof(signal), 1, (uintptr_t)&signal,
+			sizeof(*out), 1, (uintptr_t)out,
 		};
 	ret = rig_submit(rig, &submit);
 	return ret ? ret : (int64_t)submit.call.job;
+}
+
+/* The same with binary syncobjs; 0: none. */
+static int64_t start(struct rig *rig, enum neuron_engine engine, uint32_t in,
+		     uint32_t out)
+{
+	const struct drm_neuron_sync wait = { .handle = in };
+	const struct drm_neuron_sync signal = { .handle = out };
+
+	return start_syncs(rig, engine, in ? &wait : NULL, out ? &signal : NULL);
 }
 
 /* A syncobj in @rig's file with the fence of a job of @other that never ends. */
@@ -242,6 +251,13 @@ TEST_F(cancel, waits_for_a_foreign_fence)
 	expect_runs(&self->other, self->endless);
 }
 
+/* The job that loops ends well: its branch becomes a halt. */
+static void end_loop(struct rig *rig)
+{
+	rig->map[RIG_IMAGE(LOOPS) + offsetof(struct neuron_inst, op0)] = 0;
+	rig->map[RIG_IMAGE(LOOPS)] = NEURON_OP_HALT;
+}
+
 /* What the foreign fence held up goes on by itself as well. */
 TEST_F(cancel, foreign_fence_that_signals)
 {
@@ -252,10 +268,103 @@ TEST_F(cancel, foreign_fence_that_signals)
 	job = start(&self->rig, STORES1, self->sync, 0);
 	ASSERT_LT(0, job);
 	expect_runs(&self->rig, job);
+	end_loop(&self->other);
+	expect_ended(&self->other, self->endless, NEURON_JOB_OK);
+	expect_ended(&self->rig, job, NEURON_JOB_OK);
+	EXPECT_EQ(1, word(&self->rig, 0));
+}
+
+/* --- Fences that end with an error --- */
+
+/* What waits for the fence does not run; what waits for that does not run either. */
+TEST_F(cancel, fence_that_fails)
+{
+	int64_t first, second, third;
+	uint32_t sync;
+
+	ASSERT_EQ(0, foreign_fence(&self->rig, &self->other, &self->sync,
+				   &self->endless));
+	ASSERT_EQ(0, rig_syncobj_create(self->rig.fd, &sync));
+	first = start(&self->rig, STORES1, self->sync, sync);
+	second = start(&self->rig, STORES1, sync, 0);
+	third = start(&self->rig, STORES2, 0, 0);
+	ASSERT_LT(0, first);
+	ASSERT_LT(0, second);
+	ASSERT_LT(0, third);
+	expect_runs(&self->rig, first);
+	ASSERT_EQ(0, rig_cancel(&self->other, self->endless));
+	expect_ended(&self->rig, first, NEURON_JOB_ABORTED);
+	expect_ended(&self->rig, second, NEURON_JOB_ABORTED);
+	expect_ended(&self->rig, third, NEURON_JOB_OK);
+	EXPECT_EQ(0, word(&self->rig, 0));
+	EXPECT_EQ(2, word(&self->rig, 4));
+	EXPECT_EQ(-ECANCELED, rig_fence(self->rig.fd, sync));
+}
+
+TEST_F(cancel, fence_that_fails_is_ignored)
+{
+	struct drm_neuron_sync in = { .flags = DRM_NEURON_SYNC_IGNORE_ERROR };
+	int64_t job;
+
+	ASSERT_EQ(0, foreign_fence(&self->rig, &self->other, &in.handle,
+				   &self->endless));
+	job = start_syncs(&self->rig, STORES1, &in, NULL);
+	ASSERT_LT(0, job);
+	expect_runs(&self->rig, job);
 	ASSERT_EQ(0, rig_cancel(&self->other, self->endless));
 	expect_ended(&self->rig, job, NEURON_JOB_OK);
 	EXPECT_EQ(1, word(&self->rig, 0));
 }
+
+/* The same when the fence has failed before the job is submitted. */
+TEST_F(cancel, fence_that_has_failed)
+{
+	struct drm_neuron_sync in = { 0 };
+	int64_t job;
+
+	ASSERT_EQ(0, foreign_fence(&self->rig, &self->other, &in.handle,
+				   &self->endless));
+	ASSERT_EQ(0, rig_cancel(&self->other, self->endless));
+	expect_ended(&self->other, self->endless, NEURON_JOB_ABORTED);
+	job = start_syncs(&self->rig, STORES1, &in, NULL);
+	ASSERT_LT(0, job);
+	expect_ended(&self->rig, job, NEURON_JOB_ABORTED);
+	EXPECT_EQ(0, word(&self->rig, 0));
+	in.flags = DRM_NEURON_SYNC_IGNORE_ERROR;
+	job = start_syncs(&self->rig, STORES1, &in, NULL);
+	ASSERT_LT(0, job);
+	expect_ended(&self->rig, job, NEURON_JOB_OK);
+	EXPECT_EQ(1, word(&self->rig, 0));
+}
+
+/* The last point of a timeline, before and after it has failed. */
+TEST_F(cancel, point_that_fails)
+{
+	struct drm_neuron_sync point = { .point = 7 };
+	int64_t fails, before, after;
+
+	ASSERT_EQ(0, rig_syncobj_create(self->rig.fd, &point.handle));
+	fails = start_syncs(&self->rig, LOOPS, NULL, &point);
+	before = start_syncs(&self->rig, STORES1, &point, NULL);
+	ASSERT_LT(0, fails);
+	ASSERT_LT(0, before);
+	expect_runs(&self->rig, before);
+	ASSERT_EQ(0, rig_cancel(&self->rig, fails));
+	expect_ended(&self->rig, before, NEURON_JOB_ABORTED);
+	after = start_syncs(&self->rig, STORES1, &point, NULL);
+	ASSERT_LT(0, after);
+	expect_ended(&self->rig, after, NEURON_JOB_ABORTED);
+	EXPECT_EQ(0, word(&self->rig, 0));
+	/* Where a point follows that succeeds, the timeline goes on. */
+	point.point = 8;
+	ASSERT_LT(0, start_syncs(&self->rig, STORES2, NULL, &point));
+	after = start_syncs(&self->rig, STORES1, &point, NULL);
+	ASSERT_LT(0, after);
+	expect_ended(&self->rig, after, NEURON_JOB_OK);
+	EXPECT_EQ(1, word(&self->rig, 0));
+}
+
+/* --- Other ends --- */
 
 TEST_F(cancel, reset_with_a_foreign_fence)
 {

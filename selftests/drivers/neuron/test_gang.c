@@ -223,6 +223,7 @@ TEST_F(gang, waits_for_and_signals_syncobjs)
 	job = gang_submit(unit[0].fd, &first);
 	ASSERT_GT(job, 0);
 	gang = (struct gang){ .in.handle = before, .out.handle = after };
+	gang.in.flags = DRM_NEURON_SYNC_IGNORE_ERROR;
 	gang_add(&gang, &unit[0], STORES);
 	gang_add(&gang, &unit[1], STORES);
 	ASSERT_EQ(job + 1, gang_submit(unit[0].fd, &gang));
@@ -236,6 +237,41 @@ TEST_F(gang, waits_for_and_signals_syncobjs)
 		EXPECT_EQ(1 + i, word(&unit[i]));
 		expect_ok(&unit[i], job + 1 + i);
 	}
+	rig_syncobj_destroy(unit[0].fd, before);
+	rig_syncobj_destroy(unit[0].fd, after);
+}
+
+/* What a gang waits for fails: none of its jobs starts. */
+TEST_F(gang, waits_for_what_fails)
+{
+	struct rig *unit = self->unit;
+	struct gang first = { 0 }, gang;
+	uint32_t before, after;
+	int64_t job;
+	unsigned int i;
+
+	ASSERT_EQ(0, rig_syncobj_create(unit[0].fd, &before));
+	ASSERT_EQ(0, rig_syncobj_create(unit[0].fd, &after));
+	gang_add(&first, &unit[2], LOOPS);
+	first.out.handle = before;
+	job = gang_submit(unit[0].fd, &first);
+	ASSERT_GT(job, 0);
+	gang = (struct gang){ .in.handle = before, .out.handle = after };
+	gang_add(&gang, &unit[0], STORES);
+	gang_add(&gang, &unit[1], STORES);
+	ASSERT_EQ(job + 1, gang_submit(unit[0].fd, &gang));
+	ASSERT_EQ(0, rig_cancel(&unit[2], (uint64_t)job));
+	EXPECT_EQ(0, rig_syncobj_wait(unit[0].fd, after, 0, LIMIT));
+	EXPECT_EQ(-ECANCELED, rig_fence(unit[0].fd, after));
+	for (i = 0; i < 2; i++) {
+		struct drm_neuron_wait_job result = { 0 };
+
+		ASSERT_EQ(0, rig_wait(&unit[i], (uint64_t)job + 1 + i, LIMIT, &result));
+		EXPECT_NE(NEURON_JOB_OK, result.status);
+		EXPECT_EQ(-ECANCELED, result.error);
+		EXPECT_EQ(0, word(&unit[i]));
+	}
+	expect_next_gang_runs();
 	rig_syncobj_destroy(unit[0].fd, before);
 	rig_syncobj_destroy(unit[0].fd, after);
 }

@@ -326,9 +326,9 @@ TEST_F(job, binary_syncobjs)
 	EXPECT_EQ(-ENOENT, rig_submit(&self->rig, &submit));
 	ASSERT_EQ(0, rig_syncobj_create(self->rig.fd, &in.handle));
 	EXPECT_EQ(-EINVAL, rig_submit(&self->rig, &submit));
-	in.pad = 1;
+	in.flags = 2;
 	EXPECT_EQ(-EINVAL, rig_submit(&self->rig, &submit));
-	in.pad = 0;
+	in.flags = 0;
 
 	/* One job makes the fence, the next one waits for it. */
 	submit.call.in_syncs.count = 0;

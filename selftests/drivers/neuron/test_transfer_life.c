@@ -190,10 +190,34 @@ TEST_F(life, cancel)
 	must(self->t.fd, CANCEL, &cancel);
 	ASSERT_EQ(0, transfer_wait(self->t.fd, args.transfer, &job));
 	EXPECT_EQ(DRM_NEURON_JOB_ABORTED, job.status);
+	EXPECT_EQ(-ECANCELED, job.error);
 	EXPECT_EQ(0, job.dma_bytes);
 	EXPECT_EQ(-ECANCELED, rig_fence(self->t.fd, out));
 	/* It has ended: nothing happens. */
 	must(self->t.fd, CANCEL, &cancel);
+	EXPECT_EQ(0, transfer_run(self->t.fd, &args));
+}
+
+/* What a transfer waits for fails: it does not begin. The next one goes on. */
+TEST_F(life, waits_for_what_fails)
+{
+	struct drm_neuron_transfer args = {
+		.dst = self->t.bo[TRANSFER_HBM0],
+		.src = self->t.bo[TRANSFER_HOST],
+		.bytes = 4096,
+	};
+	struct drm_neuron_wait_job job = { 0 };
+	uint32_t never, out;
+
+	ASSERT_EQ(0, transfer_endless(&self->t.rig, self->t.fd, &never));
+	ASSERT_EQ(0, rig_syncobj_create(self->t.fd, &out));
+	ASSERT_EQ(0, transfer_submit(self->t.fd, &args, never, out));
+	ASSERT_EQ(0, rig_release(self->t.rig.fd, self->t.rig.claim));
+	ASSERT_EQ(0, transfer_wait(self->t.fd, args.transfer, &job));
+	EXPECT_EQ(DRM_NEURON_JOB_ABORTED, job.status);
+	EXPECT_EQ(-ECANCELED, job.error);
+	EXPECT_EQ(0, job.dma_bytes);
+	EXPECT_EQ(-ECANCELED, rig_fence(self->t.fd, out));
 	EXPECT_EQ(0, transfer_run(self->t.fd, &args));
 }
 
@@ -284,7 +308,6 @@ TEST_F(life, closed_handles)
 		.dst_step = { 2048 },
 		.src_step = { 2048 },
 	};
-	struct drm_neuron_cancel cancel = { 0 };
 	struct drm_neuron_wait_job job;
 	uint32_t never, handle;
 	int dma_buf;
@@ -301,10 +324,7 @@ TEST_F(life, closed_handles)
 	ASSERT_EQ(0, transfer_bo(self->t.fd, TRANSFER_HBM0, &handle));
 	ASSERT_EQ(0, transfer_bo(self->t.fd, TRANSFER_HBM1, &handle));
 
-	cancel.claim = self->t.rig.claim;
-	cancel.core = self->t.rig.core;
-	cancel.job = 1;
-	must(self->t.rig.fd, CANCEL, &cancel);
+	transfer_endless_end(&self->t.rig);
 	ASSERT_EQ(0, transfer_wait(self->t.fd, args.transfer, &job));
 	EXPECT_EQ(DRM_NEURON_JOB_OK, job.status);
 	EXPECT_EQ(TRANSFER_SIZE, job.dma_bytes);

@@ -67,11 +67,14 @@ FIXTURE_TEARDOWN(wait)
 	close(self->fd);
 }
 
-/* The program of @engine, after and before binary syncobjs; the job id or an error. */
+/*
+ * The program of @engine, after and before binary syncobjs, whose errors do not matter; the job
+ * id or an error.
+ */
 static int64_t start(struct rig *rig, enum neuron_engine engine, uint32_t in,
 		     uint32_t out)
 {
-	struct drm_neuron_sync wait = { .handle = in };
+	struct drm_neuron_sync wait = { .handle = in, .flags = DRM_NEURON_SYNC_IGNORE_ERROR };
 	struct drm_neuron_sync signal = { .handle = out };
 	struct rig_submit submit;
 	int ret;

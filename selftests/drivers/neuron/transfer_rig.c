@@ -104,7 +104,7 @@ int transfer_endless(struct rig *rig, int fd, uint32_t *handle)
 	rig_loop(rig, NEURON_ENGINE_SYNC, 0);
 	rig_prepare(rig, &submit, NULL);
 	submit.job.timeout_ms = LONG;
-	out.pad = 0;
+	out.flags = 0;
 	out.point = 0;
 	submit.call.out_syncs = (struct drm_neuron_array){ sizeof(out), 1, (uintptr_t)&out };
 	ret = rig_submit(rig, &submit);
@@ -118,6 +118,14 @@ int transfer_endless(struct rig *rig, int fd, uint32_t *handle)
 	close(args.fd);
 	*handle = args.handle;
 	return ret;
+}
+
+void transfer_endless_end(struct rig *rig)
+{
+	uint8_t *branch = rig->map + RIG_IMAGE(NEURON_ENGINE_SYNC);
+
+	branch[offsetof(struct neuron_inst, op0)] = 0;
+	branch[0] = NEURON_OP_HALT;
 }
 
 static void *feed(void *arg)
