@@ -154,7 +154,13 @@ TEST_F(with, the_same_again)
 	rig_prepare_engine(&self->rig, &endless, NEURON_ENGINE_VECTOR);
 	endless.job.timeout_ms = 60000;
 	ASSERT_EQ(0, rig_submit(&self->rig, &endless));
-	rig_usage(self->fd, &before);
+	/* The job before it is freed some time after its end. */
+	rig_usage(self->fd, &after);
+	do {
+		before = after;
+		usleep(50000);
+		rig_usage(self->fd, &after);
+	} while (before.live != after.live);
 	for (i = 0; i < 8; i++) {
 		prepare(&self->rig, &submit, &window, 1);
 		ASSERT_EQ(0, rig_submit(&self->rig, &submit));
