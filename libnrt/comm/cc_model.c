@@ -546,10 +546,11 @@ static NRT_STATUS make(struct nrt_worlds *worlds, struct nrt_model *model, uint3
 	model->cc = calloc(1, sizeof(*model->cc));
 	if (!model->cc)
 		return nrt_error_memory(error);
-	*model->cc = (struct nrt_cc_model){
-		.worlds = worlds, .rank = rank, .count = count, .running.cc = core,
-		.items.model = model,
-	};
+	model->cc->worlds = worlds;
+	model->cc->rank = rank;
+	model->cc->count = count;
+	model->cc->running.cc = core;
+	model->cc->items.model = model;
 	for (i = 0; i < graph->nr_collectives; i++)
 		model->cc->sem_clear[(NRT_PLAN_MAX_SEMS + i) / 64] |=
 			1ull << ((NRT_PLAN_MAX_SEMS + i) % 64);

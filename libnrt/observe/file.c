@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
-#include <limits.h>
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -34,13 +35,24 @@ static NRT_STATUS make_one(const char *path, struct nrt_error *error)
 			     strerror(errno));
 }
 
-NRT_STATUS nrt_file_folder(const char *path, struct nrt_error *error)
+char *nrt_file_path(struct nrt_error *error, const char *format, ...)
 {
-	char part[PATH_MAX];
+	va_list args;
+	char *path;
+
+	va_start(args, format);
+	if (vasprintf(&path, format, args) < 0) {
+		nrt_error_memory(error);
+		path = NULL;
+	}
+	va_end(args);
+	return path;
+}
+
+static NRT_STATUS make_all(char *part, struct nrt_error *error)
+{
 	char *slash;
 
-	if (snprintf(part, sizeof(part), "%s", path) >= (int)sizeof(part))
-		return nrt_error_set(error, NRT_FAILURE, "the path of the folder is too long");
 	for (slash = strchr(part + 1, '/'); *part && slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		if (make_one(part, error))
@@ -48,4 +60,16 @@ NRT_STATUS nrt_file_folder(const char *path, struct nrt_error *error)
 		*slash = '/';
 	}
 	return make_one(part, error);
+}
+
+NRT_STATUS nrt_file_folder(const char *path, struct nrt_error *error)
+{
+	char *part = nrt_file_path(error, "%s", path);
+	NRT_STATUS status;
+
+	if (!part)
+		return error->status;
+	status = make_all(part, error);
+	free(part);
+	return status;
 }

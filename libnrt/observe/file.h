@@ -15,6 +15,10 @@ NRT_STATUS nrt_file_open(const char *path, FILE **file, struct nrt_error *error)
 /* NRT_FAILURE: what was written is not in the file. */
 NRT_STATUS nrt_file_close(FILE *file, const char *path, struct nrt_error *error);
 
+/* A path for free(), or NULL with @error: of memory, for it may be long and a stack small. */
+char *nrt_file_path(struct nrt_error *error, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /* Make a folder, and those that it is in, if they are not there. */
 NRT_STATUS nrt_file_folder(const char *path, struct nrt_error *error);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <json-c/json.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -432,18 +431,21 @@ static NRT_STATUS save_locked(struct nrt_profiler *profiler, struct nrt_handles 
 			      uint32_t vnc, const char *folder, struct nrt_error *error)
 {
 	struct latest latest = { .vnc = vnc };
-	char path[PATH_MAX];
 	struct saving saving;
+	char *path;
 
 	if (check_continuous(profiler, error) || nrt_file_folder(folder, error))
 		return error->status;
 	nrt_handle_each(handles, NRT_KIND_MODEL, find_latest, &latest);
-	snprintf(path, sizeof(path), "%.3900s/profile_nc_%u_pid_%d_%u.jsonl", folder, vnc,
-		 getpid(), profiler->files++);
+	path = nrt_file_path(error, "%s/profile_nc_%u_pid_%d_%u.jsonl", folder, vnc, getpid(),
+			     profiler->files++);
+	if (!path)
+		return error->status;
 	nrt_error_set(error, NRT_QUEUE_EMPTY, "no model was executed on core %u", vnc);
 	saving = (struct saving){ latest.id, path, error };
 	if (latest.id)
 		nrt_handle_each(handles, NRT_KIND_MODEL, save_model, &saving);
+	free(path);
 	return error->status;
 }
 
@@ -460,15 +462,18 @@ NRT_STATUS nrt_continuous_save(struct nrt_profiler *profiler, struct nrt_handles
 
 /* --- Inspection --- */
 
-/* The folder of the inspection's files: one for each process. */
-static NRT_STATUS make_folder(const struct nrt_profiler *profiler, char *path, size_t size,
-			      struct nrt_error *error)
+/* The folder of the inspection's files, one for each process, for free(); NULL with @error. */
+static char *make_folder(const struct nrt_profiler *profiler, struct nrt_error *error)
 {
-	char host[65] = "host";
+	char host[65] = "host", *path;
 
 	gethostname(host, sizeof(host) - 1);
-	snprintf(path, size, "%.3800s/%s_pid_%d", profiler->inspect.folder, host, getpid());
-	return nrt_file_folder(path, error);
+	path = nrt_file_path(error, "%s/%s_pid_%d", profiler->inspect.folder, host, getpid());
+	if (path && nrt_file_folder(path, error)) {
+		free(path);
+		return NULL;
+	}
+	return path;
 }
 
 static bool has_activity(const struct nrt_profiler *profiler, enum nrt_activity activity)
@@ -479,13 +484,17 @@ static bool has_activity(const struct nrt_profiler *profiler, enum nrt_activity 
 static NRT_STATUS write_model(struct nrt_profiler *profiler, struct nrt_model *model,
 			      const char *kind, struct nrt_error *error)
 {
-	char folder[PATH_MAX], path[PATH_MAX + 128];
+	char *folder = make_folder(profiler, error), *path;
+	NRT_STATUS status;
 
-	if (make_folder(profiler, folder, sizeof(folder), error))
+	if (!folder)
 		return error->status;
-	snprintf(path, sizeof(path), "%s/%s_nc_%u_session_%d_model_%u.jsonl", folder, kind,
-		 model->vcore->vnc, profiler->inspect.session, model->id);
-	return write_profile(model, path, error);
+	path = nrt_file_path(error, "%s/%s_nc_%u_session_%d_model_%u.jsonl", folder, kind,
+			     model->vcore->vnc, profiler->inspect.session, model->id);
+	status = path ? write_profile(model, path, error) : error->status;
+	free(path);
+	free(folder);
+	return status;
 }
 
 /* A model that was not executed has no profile. */
@@ -599,21 +608,21 @@ NRT_STATUS nrt_inspection_begin(struct nrt_profiler *profiler, struct nrt_record
 static NRT_STATUS write_events(struct nrt_recorder *recorder, const char *folder,
 			       struct nrt_error *error)
 {
-	char path[PATH_MAX + 32];
 	struct nrt_fetch all;
+	char *text, *path;
 	size_t size;
-	char *text;
 	FILE *file;
 
-	snprintf(path, sizeof(path), "%s/ntrace.json", folder);
 	nrt_fetch_defaults(&all);
 	if (nrt_recorder_take(recorder, NRT_TRACE_INSPECT, &all, &text, &size, error))
 		return error->status;
-	if (!nrt_file_open(path, &file, error)) {
+	path = nrt_file_path(error, "%s/ntrace.json", folder);
+	if (path && !nrt_file_open(path, &file, error)) {
 		fwrite(text, 1, size, file);
 		fputc('\n', file);
 		error->status = nrt_file_close(file, path, error);
 	}
+	free(path);
 	free(text);
 	return error->status;
 }
@@ -623,17 +632,18 @@ typedef void print_host_fn(FILE *file, const struct nrt_host *first, const struc
 static NRT_STATUS write_host(const struct nrt_profiler *profiler, const char *folder,
 			     const char *name, print_host_fn *print, struct nrt_error *error)
 {
-	char path[PATH_MAX + 32];
+	char *path = nrt_file_path(error, "%s/%s", folder, name);
 	struct nrt_host now;
 	FILE *file;
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	if (nrt_file_open(path, &file, error))
-		return error->status;
-	nrt_host_look(&now);
-	print(file, &profiler->host, &now);
-	nrt_host_fini(&now);
-	return nrt_file_close(file, path, error);
+	if (path && !nrt_file_open(path, &file, error)) {
+		nrt_host_look(&now);
+		print(file, &profiler->host, &now);
+		nrt_host_fini(&now);
+		error->status = nrt_file_close(file, path, error);
+	}
+	free(path);
+	return error->status;
 }
 
 /* With the lock: all that there is, also when something of it cannot be written. */
@@ -642,11 +652,12 @@ static void write_all(struct nrt_profiler *profiler, struct nrt_recorder *record
 {
 	struct writing writing = { profiler, error };
 	struct nrt_error one = { .status = NRT_SUCCESS };
-	char folder[PATH_MAX];
+	char *folder;
 
 	if (!profiler->inspect.enabled)
 		return;
-	if (make_folder(profiler, folder, sizeof(folder), error))
+	folder = make_folder(profiler, error);
+	if (!folder)
 		return;
 	if (has_activity(profiler, NRT_ACTIVITY_SYSTEM_PROFILE) &&
 	    write_events(recorder, folder, &one))
@@ -659,6 +670,7 @@ static void write_all(struct nrt_profiler *profiler, struct nrt_recorder *record
 		*error = one;
 	if (has_activity(profiler, NRT_ACTIVITY_DEVICE_PROFILE) && handles)
 		nrt_handle_each(handles, NRT_KIND_MODEL, write_executed, &writing);
+	free(folder);
 }
 
 NRT_STATUS nrt_inspection_stop(struct nrt_profiler *profiler, struct nrt_recorder *recorder,

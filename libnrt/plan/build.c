@@ -14,6 +14,11 @@ static void failed(struct nrt_build *build, NRT_STATUS status)
 		build->status = status;
 }
 
+void nrt_build_no_memory(struct nrt_build *build)
+{
+	failed(build, nrt_error_memory(build->error));
+}
+
 /* Room for one more; NULL: there is none. */
 static void *grow(struct nrt_build *build, void **array, size_t *room, size_t nr, size_t size)
 {
@@ -25,7 +30,7 @@ static void *grow(struct nrt_build *build, void **array, size_t *room, size_t nr
 	if (nr == *room) {
 		new = reallocarray(*array, more, size);
 		if (!new) {
-			failed(build, nrt_error_memory(build->error));
+			nrt_build_no_memory(build);
 			return NULL;
 		}
 		*array = new;
@@ -77,7 +82,7 @@ unsigned int nrt_build_sems(struct nrt_build *build, unsigned int nr)
 	}
 	new = reallocarray(program->sems, first + nr + 1, sizeof(*new));
 	if (!new) {
-		failed(build, nrt_error_memory(build->error));
+		nrt_build_no_memory(build);
 		return 0;
 	}
 	program->sems = new;
@@ -349,7 +354,7 @@ static void sort_steps(struct nrt_build *build)
 	first = calloc(nr + 1, sizeof(*first));
 	sorted = malloc((program->nr_steps + 1) * sizeof(*sorted));
 	if (!first || !sorted) {
-		failed(build, nrt_error_memory(build->error));
+		nrt_build_no_memory(build);
 		free(first);
 		free(sorted);
 		return;
@@ -385,7 +390,7 @@ static void find_peers(struct nrt_build *build)
 			posted[program->sems[i].poster] = true;
 	program->peers = calloc(build->plan->nr_ranks, sizeof(*program->peers));
 	if (!program->peers) {
-		failed(build, nrt_error_memory(build->error));
+		nrt_build_no_memory(build);
 		return;
 	}
 	for (i = 0; i < build->plan->nr_ranks; i++) {

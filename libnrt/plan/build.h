@@ -88,6 +88,9 @@ struct nrt_side {
 void nrt_build_begin(struct nrt_build *build, const struct nrt_plan *plan, unsigned int rank,
 		     struct nrt_plan_program *program, struct nrt_error *error);
 
+/* There is no memory for what is to be added. */
+void nrt_build_no_memory(struct nrt_build *build);
+
 /* Steps in order of their numbers, peers; NRT_RESOURCE. On an error the program is empty. */
 NRT_STATUS nrt_build_end(struct nrt_build *build);
 

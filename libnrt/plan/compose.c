@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <stdlib.h>
+
 #include "plan/choose.h"
 #include "plan/compose.h"
 #include "plan/direct.h"
@@ -22,7 +24,7 @@ uint64_t nrt_stage_slice(const struct nrt_plan *plan, uint64_t bytes, unsigned i
 }
 
 /**
- * struct work - what the stages of a channel refer to
+ * struct work - what the stages of a channel refer to; too much for a stack
  * @lo, @hi: bytes of each block of the collective that are the channel's
  */
 struct work {
@@ -280,13 +282,20 @@ NRT_STATUS nrt_compose(const struct nrt_plan *plan, unsigned int rank,
 		       struct nrt_error *error)
 {
 	struct nrt_build build;
-	struct work work = { .build = &build, .plan = plan };
+	struct work *work = calloc(1, sizeof(*work));
 	unsigned int channel;
 	NRT_STATUS status;
 
 	nrt_build_begin(&build, plan, rank, program, error);
+	if (!work) {
+		nrt_build_no_memory(&build);
+		return nrt_build_end(&build);
+	}
+	work->build = &build;
+	work->plan = plan;
 	for (channel = 0; channel < plan->nr_channels; channel++)
-		run_channel(&work, channel);
+		run_channel(work, channel);
+	free(work);
 	status = nrt_build_end(&build);
 	*nr_steps = build.nr_steps;
 	return status;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <stdlib.h>
+
 #include "plan/choose.h"
 #include "plan/direct.h"
 #include "plan/topology.h"
@@ -43,12 +45,12 @@ static struct parcel parcel_of(unsigned int rank, unsigned int sem, unsigned int
 }
 
 /**
- * struct direct - all parcels of a rank
+ * struct direct - all parcels of a rank; too much for a stack
  * @out, @nr_out: it sends
  * @in, @nr_in: it gets
  * @own: what it sends to itself
  * @queues: that share the parcels
- * @spare: in place: parcels come to scratch, and go to their place when all own ones are gone
+ * @spare: in place: parcels come to scratch, and go to @place when all own ones are gone
  */
 struct direct {
 	struct nrt_build *build;
@@ -57,6 +59,7 @@ struct direct {
 	struct parcel out[NRT_PLAN_MAX_RANKS];
 	unsigned int nr_out;
 	struct parcel in[NRT_PLAN_MAX_RANKS];
+	struct nrt_zone place[NRT_PLAN_MAX_RANKS];
 	unsigned int nr_in;
 	struct parcel own;
 	bool has_own;
@@ -101,7 +104,7 @@ static void begin(struct direct *direct)
 }
 
 /* Out of scratch; nothing of it is read any more that the parcels come to lie on. */
-static void unpack(struct direct *direct, const struct nrt_zone *place, unsigned int landed)
+static void unpack(struct direct *direct, unsigned int landed)
 {
 	struct nrt_build *build = direct->build;
 	unsigned int i;
@@ -110,14 +113,14 @@ static void unpack(struct direct *direct, const struct nrt_zone *place, unsigned
 	build->phase = NRT_PLAN_LOCAL;
 	for (i = 0; i < direct->nr_in; i++) {
 		struct nrt_side from = { direct->me, &direct->in[i].to, 0 };
-		struct nrt_side to = { direct->me, &place[i], 0 };
+		struct nrt_side to = { direct->me, &direct->place[i], 0 };
 
 		nrt_build_step(build, i % direct->queues);
-		nrt_build_copy(build, from, &to, 1, place[i].run);
+		nrt_build_copy(build, from, &to, 1, direct->place[i].run);
 	}
 }
 
-static void run(struct direct *direct, const struct nrt_zone *place, unsigned int landed)
+static void run(struct direct *direct, unsigned int landed)
 {
 	struct nrt_build *build = direct->build;
 	unsigned int i;
@@ -135,7 +138,7 @@ static void run(struct direct *direct, const struct nrt_zone *place, unsigned in
 		nrt_build_wait(build, direct->in[i].rank, direct->in[i].sem, 1);
 	build->number++;
 	if (direct->spare)
-		unpack(direct, place, landed);
+		unpack(direct, landed);
 	build->number++;
 }
 
@@ -150,7 +153,6 @@ static void all_to_all(struct direct *direct, uint64_t lo, uint64_t hi)
 {
 	struct nrt_build *build = direct->build;
 	unsigned int n = build->plan->nr_ranks, me = direct->me, sem, landed, d;
-	struct nrt_zone place[NRT_PLAN_MAX_RANKS];
 	uint64_t slot = (hi - lo + 63) / 64 * 64, scratch = 0;
 
 	direct->queues = n > 1 ? MIN(nrt_plan_queues(build->plan), n - 1) : 1;
@@ -170,7 +172,7 @@ static void all_to_all(struct direct *direct, uint64_t lo, uint64_t hi)
 		out->from = part(build, NRT_PLAN_INPUT, to, lo, hi);
 		out->to = part(build, NRT_PLAN_OUTPUT, me, lo, hi);
 		in->to = part(build, NRT_PLAN_OUTPUT, from, lo, hi);
-		place[d - 1] = in->to;
+		direct->place[d - 1] = in->to;
 		if (direct->spare) {
 			out->to = nrt_zone(NRT_PLAN_SCRATCH, scratch + me * slot, hi - lo);
 			in->to = nrt_zone(NRT_PLAN_SCRATCH, scratch + from * slot, hi - lo);
@@ -180,7 +182,7 @@ static void all_to_all(struct direct *direct, uint64_t lo, uint64_t hi)
 	direct->own.rank = me;
 	direct->own.from = part(build, NRT_PLAN_INPUT, me, lo, hi);
 	direct->own.to = part(build, NRT_PLAN_OUTPUT, me, lo, hi);
-	run(direct, place, landed);
+	run(direct, landed);
 }
 
 /*
@@ -222,7 +224,8 @@ static void pass_on(struct direct *direct, unsigned int source, unsigned int tar
 		direct->nr_in = 1;
 		nrt_build_sem(build, sem, source, NRT_PLAN_DATA);
 	}
-	run(direct, &place, landed);
+	direct->place[0] = place;
+	run(direct, landed);
 }
 
 static void permute(struct direct *direct, uint64_t lo, uint64_t hi)
@@ -349,7 +352,7 @@ static void broadcast_mesh(struct direct *direct, uint64_t lo, uint64_t hi)
 		direct->in[0].to = out;
 		direct->nr_in = 1;
 		nrt_build_sem(build, sem + plan->root, plan->root, NRT_PLAN_DATA);
-		return run(direct, NULL, 0);
+		return run(direct, 0);
 	}
 	for (d = 1; d < n; d++) {
 		unsigned int to = (direct->me + d) % n;
@@ -364,7 +367,7 @@ static void broadcast_mesh(struct direct *direct, uint64_t lo, uint64_t hi)
 	direct->own.rank = direct->me;
 	direct->own.from = part(build, NRT_PLAN_INPUT, 0, lo, hi);
 	direct->own.to = out;
-	run(direct, NULL, 0);
+	run(direct, 0);
 }
 
 static void broadcast(struct direct *direct, uint64_t lo, uint64_t hi)
@@ -385,18 +388,26 @@ static void broadcast(struct direct *direct, uint64_t lo, uint64_t hi)
 
 void nrt_direct_stage(struct nrt_build *build, uint64_t lo, uint64_t hi)
 {
-	struct direct direct = { .build = build, .me = build->program->rank };
+	struct direct *direct = calloc(1, sizeof(*direct));
 
+	if (!direct)
+		return nrt_build_no_memory(build);
+	direct->build = build;
+	direct->me = build->program->rank;
 	switch (build->plan->op) {
 	case NRT_PLAN_ALL_TO_ALL:
-		return all_to_all(&direct, lo, hi);
+		all_to_all(direct, lo, hi);
+		break;
 	case NRT_PLAN_PERMUTE:
-		return permute(&direct, lo, hi);
+		permute(direct, lo, hi);
+		break;
 	case NRT_PLAN_PERMUTE_RING:
-		return permute_ring(&direct);
+		permute_ring(direct);
+		break;
 	default:
-		return broadcast(&direct, lo, hi);
+		broadcast(direct, lo, hi);
 	}
+	free(direct);
 }
 
 void nrt_barrier_stage(struct nrt_build *build)

@@ -30,6 +30,8 @@ DEBUG_OPTIONS = ("--memory", "3G", "--append",
                  "kasan_multi_shot kunit.enable=1 no_console_suspend")
 # The harness ends a child by its status, which an error changes.
 MEMCHECK = "valgrind --quiet --error-exitcode=99"
+# Of the main thread and of all others: 128 KiB, of which a caller has used a quarter.
+SMALL_STACKS = "prlimit --stack=98304"
 FAILURE_SWEEPS = ["test_fail_claims", "test_fail_nth"]
 # Variables that change what a stage does.
 OVERRIDES = ("FUZZ_SECONDS", "FUZZ_SEED", "FUZZ_OPERATIONS", "HAMMER_SECONDS", "NB_SYNC_SEED")
@@ -293,6 +295,8 @@ LONG = [
     Suite("memcheck", "native", 15 * MINUTE, HOUR, "libnrt on chips in the process reads and "
           "writes only what it has, and uses only what has a value, by valgrind",
           Native("native-memcheck", "memcheck", wrapper=MEMCHECK)),
+    Suite("stacks", "native", 3 * MINUTE, 1800, "libnrt on chips in the process, in threads with "
+          "small stacks", Native("native-memcheck", "stacks", wrapper=SMALL_STACKS)),
     Suite("qtest-asan", "native", 4 * MINUTE, HOUR, "the device in a QEMU that checks itself",
           Several(Command("qemu-asan", "tools/build/qemu", env={"SANITIZE": "1"}),
                   asan("qtest", **dict(QTEST, ASAN_OPTIONS="detect_leaks=0",

@@ -253,6 +253,7 @@ struct emb_job {
  * @settles: EMB_SETTLES settle records; no bytes as long as no job was a member of a time group
  * @settled: some of them have come, perhaps
  * @settle: by record: whose it is, with a reference, or NULL; NULL without @settles
+ * @copies: of the records, as they were last looked at; NULL without @settles
  * @dump: what the core did when a job of the claim last hung, @dump_size bytes, or NULL
  * @dump_job: which job that was
  */
@@ -277,6 +278,7 @@ struct emb_core {
 	struct emb_shared settles;
 	bool settled;
 	struct emb_result **settle;
+	struct neuron_hw_settle *copies;
 	char *dump;
 	size_t dump_size;
 	uint64_t dump_job;

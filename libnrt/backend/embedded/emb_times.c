@@ -279,13 +279,14 @@ static void take_record(struct emb_core *core, unsigned int i, const struct neur
 /* Take the records that have been announced; those of jobs that have not ended wait. */
 static void take_settled(struct emb_core *core)
 {
-	struct neuron_hw_settle copies[EMB_SETTLES];
+	const struct neuron_hw_settle *copies = core->copies;
 	unsigned int i;
 
 	if (!core->settle || !core->settled)
 		return;
 	core->settled = false;
-	emb_iova_snapshot(&core->chip->machine->iova, copies, core->settles.ptr, sizeof(copies));
+	emb_iova_snapshot(&core->chip->machine->iova, core->copies, core->settles.ptr,
+			  EMB_SETTLES * sizeof(*core->copies));
 	for (i = 0; i < EMB_SETTLES; i++) {
 		if (!core->settle[i] || !copies[i].status)
 			continue;
@@ -311,6 +312,14 @@ static void look(struct emb_core *core)
 	take_settled(core);
 }
 
+static void free_places(struct emb_core *core)
+{
+	free(core->settle);
+	free(core->copies);
+	core->settle = NULL;
+	core->copies = NULL;
+}
+
 static int make_places(struct emb_core *core)
 {
 	if (core->settle)
@@ -319,8 +328,10 @@ static int make_places(struct emb_core *core)
 			     &core->settles))
 		return -1;
 	core->settle = calloc(EMB_SETTLES, sizeof(struct emb_result *));
-	if (core->settle)
+	core->copies = calloc(EMB_SETTLES, sizeof(*core->copies));
+	if (core->settle && core->copies)
 		return 0;
+	free_places(core);
 	emb_shared_free(core->chip->machine, &core->settles);
 	return -1;
 }
@@ -527,8 +538,7 @@ void emb_times_forget(struct emb_core *core)
 		settle_alone(core->settle[i], NEURON_SETTLE_MEMBER);
 		free_place(core, i);
 	}
-	free(core->settle);
-	core->settle = NULL;
+	free_places(core);
 	emb_shared_free(core->chip->machine, &core->settles);
 }
 
