@@ -104,6 +104,7 @@ static NRT_STATUS core_place(struct nrt_state *state, uint32_t vnc, nrt_emu_plac
 		.core = place.core,
 		.stack = vcore->stack,
 		.lnc = vcore->nr,
+		.here = nrt_machine_embedded(&state->machine),
 	};
 	return NRT_SUCCESS;
 }

@@ -200,6 +200,11 @@ class Modelled(unittest.TestCase):
         result, = json.loads((self.folder / "result").read_text())["results"]
         self.assertEqual(result["device:inexact(operations)"], 3)
 
+    def test_auto(self):
+        """libnrt chooses, and it looks for chips, not for a folder of other devices."""
+        self.run_tool("-r", "2", "-b", "1kb", "-e", "1kb", "-n", "3", "--modelled", "allr",
+                      NEURON_RT_BACKEND="auto")
+
     def test_driver(self):
         """One line says that it is not possible there, whether there is a driver or not."""
         done = self.run_tool("-r", "2", "--modelled", "allr", status=1, NEURON_RT_BACKEND="drm")

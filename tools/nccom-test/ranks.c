@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <nrt/nrt_emu.h>
 
@@ -265,13 +264,13 @@ enum ranks_end ranks_run(struct ranks *ranks, const struct ranks_size *size,
 	return end;
 }
 
-/* Are the chips emulated in this process? Their memory is the host's then. */
+/* Are the chips emulated in this process? Their memory is the host's then. After nrt_init(). */
 static bool chips_are_here(void)
 {
-	const char *backend = getenv("NEURON_RT_BACKEND") ?: "";
+	nrt_emu_place_t place = { .here = 0 };
 
-	return !strcmp(backend, "embedded") ||
-	       (!strcmp(backend, "auto") && access("/dev/accel", F_OK));
+	nrt_emu_get_core_place(0, &place, sizeof(place));
+	return place.here;
 }
 
 /* --- Memory --- */
@@ -489,15 +488,29 @@ static int check_cores(unsigned int nr, char why[RANKS_WHY])
 	return -1;
 }
 
+static void explain_modelled(char why[RANKS_WHY])
+{
+	snprintf(why, RANKS_WHY,
+		 "--modelled: the driver does not tell device times of several ranks yet; NEURON_RT_BACKEND=embedded has chips that do");
+}
+
+/* Nothing but the driver's chips is asked for. */
+static bool wants_driver(void)
+{
+	const char *backend = getenv("NEURON_RT_BACKEND") ?: "";
+
+	return !*backend || !strcmp(backend, "drm");
+}
+
 enum ranks_end ranks_new(const struct ranks_of *of, struct ranks **out, char why[RANKS_WHY])
 {
 	struct ranks *ranks;
 	enum ranks_end end;
 	NRT_STATUS status;
 
-	if (of->modelled && !chips_are_here()) {
-		snprintf(why, RANKS_WHY,
-			 "--modelled: the driver does not tell device times of several ranks yet; NEURON_RT_BACKEND=embedded has chips that do");
+	/* It may have none at the moment. */
+	if (of->modelled && wants_driver()) {
+		explain_modelled(why);
 		return RANKS_FAILED;
 	}
 	if (check_cores(of->nr, why))
@@ -512,6 +525,12 @@ enum ranks_end ranks_new(const struct ranks_of *of, struct ranks **out, char why
 	if (status || start_threads(ranks)) {
 		snprintf(why, RANKS_WHY, "%s",
 			 status ? "" : "a thread of a rank cannot be started");
+		ranks_free(ranks);
+		return RANKS_FAILED;
+	}
+	/* NEURON_RT_BACKEND=auto: libnrt has chosen. */
+	if (of->modelled && !chips_are_here()) {
+		explain_modelled(why);
 		ranks_free(ranks);
 		return RANKS_FAILED;
 	}

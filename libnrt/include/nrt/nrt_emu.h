@@ -81,7 +81,7 @@ typedef struct nrt_emu_event {
  * @core: its number among the virtual cores of the chip
  * @stack: its HBM stack of the chip
  * @lnc: physical cores that it has, which a NEFF must be made for
- * @pad: zero
+ * @here: 1: the chip is emulated in this process; 0: it is the driver's
  */
 typedef struct nrt_emu_place {
 	uint32_t server;
@@ -89,7 +89,7 @@ typedef struct nrt_emu_place {
 	uint32_t core;
 	uint32_t stack;
 	uint32_t lnc;
-	uint32_t pad;
+	uint32_t here;
 } nrt_emu_place_t;
 
 /* Why the times of a rank are not exact. */
