@@ -179,6 +179,27 @@ static void test_accumulate(void **state)
 	check_end(&t);
 }
 
+/* Of a product that adds in a part of its destination, the rest need not have been written. */
+static void test_accumulate_partly(void **state)
+{
+	const struct neuron_written half = { .lines = 32, .count = 32 };
+	struct check_test t;
+
+	(void)state;
+	check_begin(&t, 2);
+	write_operands(&t, 64);
+	load_one(&t);
+	matmul(&t, 0, 32, 0, 21);
+	check_add(&t, TENSOR, OP(MATMUL, .dst = ap_psum(0, 32, 0, F32, 64),
+				 .src0 = ap_sbuf(0, 32, 0x1000, BF16, 64),
+				 .mode = htole16(NEURON_INST_WRITTEN >> 8),
+				 .addr = htole64(neuron_written_put(half))), 22);
+	check_add(&t, TENSOR, OP(HALT), 23);
+	seq_expect_ok(&t.job);
+	check_expect(&t, TRN_CHECK_UNWRITTEN, 0);
+	check_end(&t);
+}
+
 /* Queues: from HBM that the host wrote unseen, and from memory that nobody did. */
 static void test_queue(void **state)
 {
@@ -468,6 +489,7 @@ int main(void)
 		cmocka_unit_test(test_index_of_nothing),
 		cmocka_unit_test(test_look_for_unwritten),
 		cmocka_unit_test(test_accumulate),
+		cmocka_unit_test(test_accumulate_partly),
 		cmocka_unit_test(test_queue),
 		cmocka_unit_test(test_memory_word),
 		cmocka_unit_test(test_reset),

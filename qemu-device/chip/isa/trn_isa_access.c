@@ -84,9 +84,18 @@ static bool is_read(const struct neuron_inst *inst, enum trn_isa_role role)
 	       (trn_isa_flags(inst) & (NEURON_INST_ACCUMULATE | NEURON_INST_WRITTEN));
 }
 
+/* A product that adds in a part of its destination. */
+static bool adds_partly(const struct neuron_inst *inst, enum trn_isa_role role)
+{
+	return role == TRN_ISA_DST && trn_isa_is_product(inst) &&
+	       (trn_isa_flags(inst) & NEURON_INST_WRITTEN);
+}
+
 /* What is read depends on other operands. */
 static bool reads_partly(const struct neuron_inst *inst, enum trn_isa_role role)
 {
+	if (adds_partly(inst, role))
+		return true;
 	switch (inst->opcode) {
 	case NEURON_OP_COPY_PREDICATED:
 	case NEURON_OP_SELECT_REDUCE:

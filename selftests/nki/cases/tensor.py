@@ -64,6 +64,18 @@ TABLE.case("nc_matmul with accumulate=True adds", lambda: accumulated(False, Tru
            EIGHTS[0] + EIGHTS[1] + EIGHTS[2])
 
 
+def overlapping():
+    """accumulate=None on parts of which the second one meets what the first one has written."""
+    y = nl.ndarray((M, 2 * N), F32, buffer=nl.psum)
+    left = tile(LEFT[:8, :M])
+    call(nisa.nc_matmul, y[:, :N], left, tile(RIGHT[:8, :N]))
+    call(nisa.nc_matmul, y, left, tile(RIGHT[:8, :2 * N]))
+    return y
+
+
+_BOTH = product(8, n=2 * N)
+_BOTH[:, :N] += product(8)
+TABLE.case("nc_matmul with accumulate=None adds only where something is", overlapping, _BOTH)
 TABLE.case("nc_matmul of a negative stride",
            lambda: put((M, N), F32, nisa.nc_matmul, tile(LEFT[:8, :M]),
                        tile(RIGHT[:8, :N])[:, ::-1], psum=True), product(8)[:, ::-1])
