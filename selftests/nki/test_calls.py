@@ -274,7 +274,7 @@ def test_break_in_a_loop_on_the_device():
         for _ in nl.dynamic_range(4):
             break
 
-    with pytest.raises(nki.NkiValidationError, match="kernel: .*break"):
+    with pytest.raises(nki.NkiValidationError, match="nl.dynamic_range: .*break"):
         kernel(numbers(4, 8))
 
 

@@ -2,6 +2,8 @@
 """Loops on the device whose bounds and conditions are registers. One call of each kernel is checked
 by the chip for races: no engine may begin a round before the others have ended the one before."""
 
+import contextlib
+
 import numpy as np
 import pytest
 
@@ -288,4 +290,66 @@ def test_index_has_32_bits(lower, upper, step):
         nl.fori_loop(bound.get(lower, lower), bound.get(upper, upper), lambda i: None, step=step)
 
     with pytest.raises(nki.NkiValidationError, match="the index has 32 bits"):
+        nki.jit(kernel)()
+
+
+def line_of(function, line=1):
+    """FILE:LINE of a line of a function's body."""
+    return f"test_loops.py:{function.__code__.co_firstlineno + line}"
+
+
+def in_fori_loop(register, body):
+    nl.fori_loop(0, register, body)
+
+
+def in_while_loop(register, body):
+    nl.while_loop(register, body)
+
+
+def in_dynamic_range(register, body):
+    for i in nl.dynamic_range(register):
+        body(i)
+
+
+LOOPS = pytest.mark.parametrize("loop", [in_fori_loop, in_while_loop, in_dynamic_range])
+
+
+@LOOPS
+@pytest.mark.parametrize("run", [nki.jit, nki.simulate])
+def test_an_exception_in_a_loop_names_its_line_and_that_of_the_loop(loop, run):
+    def body(_):
+        raise ValueError("of the kernel itself")
+
+    def kernel():
+        loop(nisa.register_alloc(2), body)
+
+    with pytest.raises(ValueError, match="of the kernel itself") as caught:
+        run(kernel)()
+    note, = caught.value.__notes__
+    assert line_of(body) in note.split(": in the nl.")[0], note
+    assert f"{loop.__name__[3:]} of" in note and note.endswith(line_of(loop)), note
+
+
+def break_out(register, _):
+    for _ in nl.dynamic_range(register):
+        break
+
+
+def return_from(register, _):
+    for _ in nl.dynamic_range(register):
+        return
+
+
+def caught_in_fori_loop(register, body):
+    with contextlib.suppress(ZeroDivisionError):
+        nl.fori_loop(0, register, body)
+
+
+@pytest.mark.parametrize("leave,line", [(break_out, 1), (return_from, 1), (caught_in_fori_loop, 2)])
+def test_a_loop_that_is_left_names_its_line(leave, line):
+    def kernel():
+        leave(nisa.register_alloc(2), lambda _: 1 // 0)
+
+    with pytest.raises(nki.NkiValidationError,
+                       match=f"{line_of(leave, line)}: nl.*cannot be left by break, return or an exc"):
         nki.jit(kernel)()

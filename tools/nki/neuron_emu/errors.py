@@ -48,6 +48,17 @@ def place():
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else "?"
 
 
+def raised_at(error):
+    """FILE:LINE of the kernel that has raised an exception: the innermost one."""
+    found = "?"
+    entry = error.__traceback__
+    while entry is not None:
+        if "__neuron_emu__" not in entry.tb_frame.f_globals:
+            found = f"{entry.tb_frame.f_code.co_filename}:{entry.tb_lineno}"
+        entry = entry.tb_next
+    return found
+
+
 def refuse(function, rule, value=None, fix=None):
     """Raise NkiValidationError: `rule` of `function` is broken by `value`; `fix` mends it."""
     text = f"{place()}: {function}: {rule}"

@@ -10,7 +10,7 @@ import shutil
 
 import numpy as np
 
-from . import arrays, collectives, dtypes, lower, memo, profile, run, target
+from . import arrays, collectives, dtypes, errors, lower, memo, profile, run, target
 from .eager import Eager
 from .errors import NkiCheckError, NkiError, NkiValidationError, refuse
 from .tensor import MemoryRegion, NkiTensor
@@ -234,11 +234,18 @@ class Tracer:
             result = self.function(*call.args, **call.kwargs)
             if self.dialect is not None:
                 result = self.dialect.result(result)
-            if trace.loops:
+            if trace.open_loops:
+                function, place = trace.open_loops[-1]
                 raise NkiValidationError(
-                    f"{self.function.__name__}: a loop of nl.dynamic_range() runs to its end on "
-                    "the device and cannot be left by break or return; unroll it with range()")
+                    f"{place}: {function}: a loop on the device runs to its end and cannot be left "
+                    "by break, return or an exception; unroll it with range()")
             return result
+        except Exception as error:
+            # Those of these packages name their line themselves.
+            if trace.open_loops and not isinstance(error, NkiError):
+                function, place = trace.open_loops[-1]
+                error.add_note(f"{errors.raised_at(error)}: in the {function} of {place}")
+            raise
         finally:
             enter(before)
 

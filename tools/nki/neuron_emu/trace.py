@@ -10,7 +10,7 @@ import struct
 import sys
 import threading
 
-from . import builder, dtypes, target
+from . import builder, dtypes, errors, target
 from .builder import value
 from .errors import NkiError, refuse
 from .objects import Compared, VirtualRegister
@@ -121,6 +121,7 @@ class Trace:
         self.constants = {}
         self.free_registers = list(range(NR_REGISTERS - 1, 0, -1))
         self.loops = 0
+        self.open_loops = []
         self.in_order = 0
         self.keeps_order = False
         self.late = []
@@ -285,9 +286,15 @@ class Trace:
         else:
             self.free_registers.append(register.number)
 
+    def enter_loop(self, function):
+        """A loop on the device begins, by a call of `function`."""
+        self.loops += 1
+        self.open_loops.append((function, errors.place()))
+
     def leave_loop(self):
         """A loop on the device ends."""
         self.loops -= 1
+        self.open_loops.pop()
         self.free_registers += [number for depth, number in self.late if depth >= self.loops]
         self.late = [entry for entry in self.late if entry[0] < self.loops]
 

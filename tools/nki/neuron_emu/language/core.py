@@ -209,7 +209,7 @@ class _Loop:
         """What follows is done while the comparison of registers of every engine holds."""
         self.trace.add(_WHILE, 0, (), op, args=(
             register.number, 0 if other is None else other.number, number, 0, 0, 0, 0, 0))
-        self.trace.loops += 1
+        self.trace.enter_loop(self.function)
 
     def end(self):
         """The end of it."""
@@ -268,7 +268,7 @@ class _Count(_Loop):
         self.place = trace.register()
         self.place.use.engines = EVERY_ENGINE
         trace.add(_BEGIN, 0, (), args=(self.place.number, self.count, 0, 0, 0, 0, 0, 0))
-        trace.loops += 1
+        trace.enter_loop(self.function)
         index = trace.register()
         self.alu(_MULTIPLY, index, self.place, -self.step)
         self.alu(_ADD, index, index, self.lower + self.count * self.step)
