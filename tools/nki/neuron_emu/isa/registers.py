@@ -11,8 +11,7 @@ __neuron_emu__ = True
 
 _SET, _ALU, _LOAD, _STORE, _RANK = (value("function", name) for name in (
     "reg_set", "reg_alu", "reg_load", "reg_store", "reg_rank"))
-_MULTIPLY, _ADD, _AND, _LEFT, _RIGHT, _XOR, _SUBTRACT = (value("alu", name) for name in (
-    "multiply", "add", "bitwise_and", "shift_left", "shift_right", "bitwise_xor", "subtract"))
+_MULTIPLY, _ADD = (value("alu", name) for name in ("multiply", "add"))
 _NOTHING = (0, 0, 0, 0)
 
 
@@ -88,16 +87,21 @@ def register_load(dst, src):
     """dst = an element of SBUF or HBM."""
     trace = current()
     _destination(dst, "register_load")
-    bits = src.itemsize * 8 if isinstance(src, NkiTensor) else 32
-    handle = _record(trace, _LOAD, dst, (element_side(src, "register_load"),),
-                     args=(dst.number, 0, 0, 0))
-    if bits < 32:
-        handle = _record(trace, _ALU, dst, (), _AND, (dst.number, dst.number, 0, (1 << bits) - 1))
-        if src.dtype in ("int8", "int16"):
-            sign = 1 << bits - 1
-            _record(trace, _ALU, dst, (), _XOR, (dst.number, dst.number, 0, sign))
-            handle = _record(trace, _ALU, dst, (), _SUBTRACT, (dst.number, dst.number, 0, sign))
-    return handle
+    side = element_side(src, "register_load")
+    if src.itemsize < 4:
+        side = element_side(_widened(trace, src), "register_load")
+    return _record(trace, _LOAD, dst, (side,), args=(dst.number, 0, 0, 0))
+
+
+def _widened(trace, src):
+    """A tile of 32 bits with a narrower integer: a register takes 4 bytes, and those beside the
+    element are others', or nobody's. Of other types the bits are the integer."""
+    from .transfer import copy
+    if src.dtype not in ("int8", "int16"):
+        src = src.view("uint8" if src.itemsize == 1 else "uint16")
+    word = trace.ndarray((1, 1), "int32")
+    copy(trace, word, src)
+    return word
 
 
 def load_on(register, element, engine):
