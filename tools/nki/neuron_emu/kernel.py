@@ -10,7 +10,7 @@ import shutil
 
 import numpy as np
 
-from . import arrays, collectives, dtypes, errors, lower, memo, profile, run, target
+from . import arrays, collectives, dtypes, errors, isa, lower, memo, profile, run, target
 from .eager import Eager
 from .errors import NkiCheckError, NkiError, NkiValidationError, refuse
 from .tensor import MemoryRegion, NkiTensor
@@ -239,7 +239,7 @@ class Tracer:
                 raise NkiValidationError(
                     f"{place}: {function}: a loop on the device runs to its end and cannot be left "
                     "by break, return or an exception; unroll it with range()")
-            return result
+            return self._without_constants(trace, result)
         except Exception as error:
             # Those of these packages name their line themselves.
             if trace.open_loops and not isinstance(error, NkiError):
@@ -248,6 +248,21 @@ class Tracer:
             raise
         finally:
             enter(before)
+
+    def _without_constants(self, trace, result):
+        """What the kernel returns; of a constant a copy, because an output begins as zeros."""
+        if isinstance(result, (list, tuple)):
+            return type(result)(self._without_constants(trace, r) for r in result)
+        if isinstance(result, dict):
+            return {k: self._without_constants(trace, r) for k, r in result.items()}
+        if not isinstance(result, NkiTensor) or result.storage.role != "constant":
+            return result
+        shape, dtype = result.storage.host
+        copy = trace.ndarray(shape, dtype, MemoryRegion.shared_hbm)
+        if not trace.core:
+            isa.dma_copy(copy, NkiTensor(shape, dtype, result.storage))
+        return NkiTensor(result.shape, result.dtype, copy.storage, strides=result.strides,
+                         offset=result.offset)
 
     def _argument(self, trace, value):
         if isinstance(value, Placeholder):
@@ -280,7 +295,7 @@ class Tracer:
             if storage.slot is None:
                 raise NkiError(f"{self.function.__name__} returns a tensor in "
                                f"{storage.memory.name}: return one in nl.shared_hbm")
-            if storage.role in ("tmp", "constant"):
+            if storage.role == "tmp":
                 storage.role = "output"
                 storage.name = lower.free_name(f"output_{counter[0]}", self.arguments.arrays)
                 counter[0] += 1
