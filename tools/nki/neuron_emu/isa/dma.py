@@ -225,6 +225,9 @@ def _transpose_parts(trace, ends, item, dtype, number, priority, flags, register
 def _gathered_transpose(trace, dst, src, axes, oob_mode):
     """Rows that a list names: gathered into a tile first, and transposed from there."""
     trace_tile = trace.hbm_tensor(src.shape, src.dtype, MemoryRegion.private_hbm, "")
+    if oob_mode is bounds.skip:
+        # What is left out stays as it is in dst. The orders of axes are their own inverses.
+        _transposed(trace, trace_tile, dst, axes, None, (0, 0), None)
     index = src.dynamic.vector
     rows = src.shape[0]
     if index.size != rows:
@@ -260,7 +263,7 @@ def dma_compute(dst, srcs, reduce_op, scales=None, unique_indices=True, oob_mode
     if dst.storage.slot is not None:
         trace.written(dst.storage)
     if not any(_is_vector(t) for t in [dst] + srcs):
-        return transfer.compute(trace, dst, srcs)
+        return transfer.compute(trace, dst, _alike(trace, srcs))
     if len(srcs) != 2:
         refuse(function, "with a vector_offset there are exactly 2 sources", len(srcs))
     if not unique_indices:
@@ -276,8 +279,22 @@ def dma_compute(dst, srcs, reduce_op, scales=None, unique_indices=True, oob_mode
         if _is_vector(other):
             other = _gathered(trace, dst, other, skip)
         return transfer.indexed(trace, dst, other, True, skip, transfer.ADD, True)
-    return transfer.compute(trace, dst, [
-        _gathered(trace, dst, src, skip) if _is_vector(src) else src for src in srcs])
+    return transfer.compute(trace, dst, _alike(trace, [
+        _gathered(trace, dst, src, skip) if _is_vector(src) else src for src in srcs]))
+
+
+def _alike(trace, srcs):
+    """The sources, or copies in HBM: those of a descriptor have one type and one pattern."""
+    kinds = {src.dtype for src in srcs}
+    patterns = [transfer.end_of(src, "src", "dma_compute").dims for src in srcs]
+    if len(kinds) == 1 and all(pattern == patterns[0] for pattern in patterns):
+        return srcs
+    kind = kinds.pop() if len(kinds) == 1 else "float32"
+    copies = []
+    for src in srcs:
+        copies.append(trace.hbm_tensor(src.shape, kind, MemoryRegion.private_hbm, ""))
+        transfer.copy(trace, copies[-1], src)
+    return copies
 
 
 def _same_rows(a, b):
