@@ -317,3 +317,29 @@ def test_integers_and_numbers(function, want):
         return out
 
     np.testing.assert_array_equal(kernel(a), expected)
+
+
+@nki.jit
+def printing(a):
+    x = nl.load(a)
+    nl.device_print("before", x)
+    nisa.tensor_scalar(x, x, nl.multiply, 2.0)
+    nl.device_print("after", x[0:1])
+    out = nl.ndarray(a.shape, a.dtype, buffer=nl.shared_hbm)
+    nl.store(out, x)
+    return out
+
+
+def test_device_print(capsys, monkeypatch):
+    """It prints what the tensor has at that place, in simulation; the kernel runs all the same."""
+    a = np.array([[1.5, -3], [64, 128]], np.float32)
+    np.testing.assert_array_equal(nki.simulate(printing)(a), a * 2)
+    said = capsys.readouterr().out
+    before, after = said.split("after")
+    assert before.startswith("before") and "1.5" in before and "128" in before
+    assert "3." in after and "-6" in after and "128" not in after
+    np.testing.assert_array_equal(printing(a), a * 2)
+    assert not capsys.readouterr().out
+    monkeypatch.setenv("NEURON_RT_DEBUG_OUTPUT_DIR", "/nowhere")
+    with pytest.raises(NkiValidationError, match="NEURON_RT_DEBUG_OUTPUT_DIR is not written"):
+        nki.jit(printing.func)(a * 1)

@@ -16,11 +16,11 @@ from ..trace import EVERY_ENGINE, current
 
 __neuron_emu__ = True
 __all__ = [
-    "affine_range", "assign", "dynamic_range", "empty_like", "fori_loop", "full", "hbm", "is_hbm",
-    "is_on_chip", "is_psum", "is_sbuf", "load", "ndarray", "no_reorder", "num_programs", "ones",
-    "private_hbm", "program_id", "program_ndim", "psum", "sbuf", "sequential_range",
-    "shared_constant", "shared_hbm", "shared_identity_matrix", "static_range", "store", "tile_size",
-    "while_loop", "zeros", "zeros_like"
+    "affine_range", "assign", "device_print", "dynamic_range", "empty_like", "fori_loop",
+    "full", "hbm", "is_hbm", "is_on_chip", "is_psum", "is_sbuf", "load", "ndarray",
+    "no_reorder", "num_programs", "ones", "private_hbm", "program_id", "program_ndim", "psum",
+    "sbuf", "sequential_range", "shared_constant", "shared_hbm", "shared_identity_matrix",
+    "static_range", "store", "tile_size", "while_loop", "zeros", "zeros_like"
 ]
 
 _BEGIN, _WHILE, _END, _ALU = (value("function", name) for name in (
@@ -330,6 +330,23 @@ def while_loop(init, body_fun):
                repr(following))
     isa.register_move(condition, following)
     loop.end()
+
+
+def device_print(print_prefix, tensor):
+    """Print a tensor with a prefix, in nki.simulate(): at once.
+
+    On a device nothing is printed unless a folder is named for it, which this runtime does not
+    write.
+    """
+    if not isinstance(tensor, NkiTensor):
+        refuse("nl.device_print", "tensor is a tensor", type(tensor).__name__)
+    if not isinstance(print_prefix, str):
+        refuse("nl.device_print", "print_prefix is a string", repr(print_prefix))
+    if current().eager is not None:
+        print(print_prefix, tensor)
+    elif os.environ.get("NEURON_RT_DEBUG_OUTPUT_DIR"):
+        refuse("nl.device_print", "NEURON_RT_DEBUG_OUTPUT_DIR is not written", None,
+               "unset it, or run the kernel by nki.simulate(), which prints")
 
 
 class no_reorder:
