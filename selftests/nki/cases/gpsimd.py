@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Instructions of GpSimd, and random numbers: patterns, gathers, reductions of partitions, lists."""
+"""GpSimd and random numbers: patterns, gathers, reductions of partitions, lists."""
 
 import numpy as np
 
@@ -106,7 +106,7 @@ TABLE.case("local_gather of uint8",
                        tile(INDEX)), gathered())
 TABLE.refused("local_gather of 3 elements for each index",
               lambda: put((32, 96), F32, nisa.local_gather, tile(DATA), tile(SMALL),
-                          num_elem_per_idx=3), "")
+                          num_elem_per_idx=3), "1, 2, 4, 8, 16, 32 are possible")
 PICK = np.array([[3, 0, 3, 1, 2], [0, 0, 0, 0, 3], [1, 2, 1, 2, 1]], np.uint32)
 TABLE.case("nc_n_gather with repeated indices",
            lambda: put((3, 5), F32, nisa.nc_n_gather, tile(A), tile(PICK)),

@@ -9,7 +9,7 @@ import numpy as np
 
 import nki.language as nl
 
-from . import F32, Table, call, rows, tile
+from . import Table, call, rows, tile
 
 TABLE = Table("operators")
 NAN, INF = np.nan, np.inf
@@ -47,7 +47,6 @@ FLOATS = {
 BOUND = {"divide": 2.0**-21, "fmod": 2.0**-20, "mod": 2.0**-20, "power": 2.0**-20}
 # From which generation on.
 SINCE = {"abs_max": 4, "abs_min": 4}
-WIDE, NARROW = "float32", "float16"
 
 
 def shifted(function):

@@ -33,11 +33,13 @@ for _left, _right, _since in (
     TABLE.case(f"nc_matmul of {_left} and {_right}",
                lambda a=_left, b=_right: matmul(a, b), product(), _since)
 TABLE.case("nc_matmul to bfloat16", lambda: matmul(dtype="bfloat16"), product(), 4, bound=2.0**-8)
-TABLE.refused("nc_matmul to bfloat16 before NeuronCore-v4", lambda: matmul(dtype="bfloat16"), "",
+TABLE.refused("nc_matmul to bfloat16 before NeuronCore-v4", lambda: matmul(dtype="bfloat16"),
+              "dst is float32",
               until=3)
-TABLE.refused("nc_matmul of FP32 and bfloat16", lambda: matmul("float32", "bfloat16"), "")
+TABLE.refused("nc_matmul of FP32 and bfloat16", lambda: matmul("float32", "bfloat16"),
+              "go together only")
 TABLE.refused("nc_matmul of both 8-bit formats with 4 bits of exponent",
-              lambda: matmul("float8_e4m3", "float8_e4m3fn"), "", 4)
+              lambda: matmul("float8_e4m3", "float8_e4m3fn"), "does not go with", 4)
 TABLE.refused("nc_matmul of another contraction",
               lambda: put((M, N), F32, nisa.nc_matmul, tile(LEFT[:8, :M]), tile(RIGHT[:9, :N]),
                           psum=True), "as many partitions")
@@ -137,7 +139,8 @@ TABLE.case("nc_matmul that says no performance mode",
            lambda: matmul(perf_mode=nisa.matmul_perf_mode.none), product())
 TABLE.refused("nc_matmul in double rows before NeuronCore-v3",
               lambda: paired("float8_e4m3", "float8_e4m3"), "NeuronCore-v3", until=2)
-TABLE.refused("nc_matmul in double rows of bfloat16", lambda: paired("bfloat16", "bfloat16"), "", 3)
+TABLE.refused("nc_matmul in double rows of bfloat16", lambda: paired("bfloat16", "bfloat16"),
+              "double_row takes", 3)
 
 # --- MX: a group is 8 partitions x 4 elements; X = 2^(floor(log2(max)) - (emax - 1)) ---
 
