@@ -187,6 +187,69 @@ def test_ring_with_a_reduction(name):
          [reduction(a[i], b[i]) for i in (2, 0, 3, 1)])
 
 
+def test_a_ring_of_two_channels_with_a_reduction():
+    """Each channel has its own sources; both go the same way."""
+    groups = ncc.ReplicaGroup([[0, 1, 2, 3]])
+
+    @nki.jit
+    def kernel(a, b):
+        out = like(a)
+        ncc.collective_permute_implicit_reduce(
+            [[a[0]], [a[1]]], [[b[0]], [b[1]]], [[out[0]], [out[1]]], groups, nl.add,
+            channel_ids=[0, 1])
+        return out
+
+    a, b = numbers(2, 4, 5), numbers(2, 4, 5, seed=1)
+    same(neuron_emu.run_ranks(kernel, list(zip(a, b))), [a[i] + b[i] for i in (3, 0, 1, 2)])
+
+
+@pytest.mark.parametrize("channel", [0, 1])
+def test_whose_data_a_channel_brings(channel):
+    """Both channels of a ring go the same way."""
+    groups = ncc.ReplicaGroup([[2, 0, 1, 3]])
+
+    @nki.jit
+    def kernel(a):
+        out = nl.ndarray((1, 1), nl.int32, buffer=nl.shared_hbm)
+        nisa.register_store(out, ncc.collective_permute_implicit_current_processing_rank_id(
+            1, groups, channel_id=channel))
+        return out
+
+    # By the order of the list: 2 sends to 0, 0 to 1, 1 to 3, 3 to 2.
+    same(neuron_emu.run_ranks(kernel, [(x,) for x in numbers(1, 1)]),
+         [np.array([[i]], np.int32) for i in (2, 0, 3, 1)])
+
+
+@pytest.mark.parametrize("priority", [0, 3])
+def test_priorities_change_no_result(priority, monkeypatch):
+    """Of NeuronCore-v4: all collectives that take one, in one kernel."""
+    monkeypatch.setenv("NEURON_PLATFORM_TARGET_OVERRIDE", "trn3")
+    groups = ncc.ReplicaGroup([[0, 1, 2, 3]])
+
+    @nki.jit
+    def kernel(a):
+        outs = [like(a), like(a, (16, 5)), like(a, (1, 5)), like(a), like(a), like(a), like(a)]
+        ncc.all_reduce([a], [outs[0]], groups, nl.add, priority=priority)
+        ncc.all_gather([a], [outs[1]], groups, 0, priority=priority)
+        ncc.reduce_scatter([a], [outs[2]], groups, 0, nl.add, priority=priority)
+        ncc.all_to_all([a], [outs[3]], groups, 0, priority=priority)
+        ncc.collective_permute([a], [outs[4]], [(0, 1), (1, 0), (2, 3), (3, 2)],
+                               priority=priority)
+        ncc.collective_permute_implicit([[a]], [[outs[5]]], groups, priority=priority)
+        ncc.collective_permute_implicit_reduce([[a]], [[a]], [[outs[6]]], groups, nl.add,
+                                               priority=priority)
+        return tuple(outs)
+
+    a = numbers(4, 5)
+    found = neuron_emu.run_ranks(kernel, [(x,) for x in a])
+    for rank, results in enumerate(found):
+        before = a[rank - 1]
+        wanted = [sum(a), np.concatenate(a), sum(a)[rank:rank + 1],
+                  np.stack([x[rank] for x in a]), a[rank ^ 1], before, before * 2]
+        for result, want in zip(results, wanted):
+            np.testing.assert_array_equal(result, want)
+
+
 @pytest.mark.parametrize("groups", GROUPS[:4])
 def test_whose_data_a_ring_brings(groups):
     """After each step a rank stores what it has at the place of whom it comes from."""

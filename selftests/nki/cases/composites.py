@@ -118,6 +118,18 @@ TABLE.case("nl.broadcast_to in bfloat16",
            np.broadcast_to(A[:, :1], (3, 4)))
 TABLE.case("nl.expand_dims", lambda: call(nl.expand_dims, tile(A), 1), A)
 TABLE.case("nl.rand from 0 to 1, to bfloat16 in PSUM", lambda: _random_range(), [[1, 1]])
+for _name, _seed in (("a tile", lambda: tile(np.array([[9]], np.uint32))), ("a number", lambda: 9)):
+    TABLE.case(f"nl.random_seed of {_name} begins the numbers anew",
+               lambda seed=_seed: _seeded_twice(seed), np.ones((1, 8)))
+
+
+def _seeded_twice(seed):
+    """1 where the first and the second number are equal."""
+    made = []
+    for _ in range(2):
+        call(nl.random_seed, seed())
+        made.append(nl.rand((1, 8), F32))
+    return nl.equal(made[0], made[1])
 
 
 def _random_range():
