@@ -6,7 +6,7 @@
 #include "neff_rig.h"
 #include "neuron_kernels.h"
 
-#define NK_RIG_TENSORS	8
+#define NK_RIG_TENSORS	9
 
 /**
  * struct nk_rig - a program with tensors

@@ -310,6 +310,68 @@ static void maps_are_near(void **state)
 			one_map(&rigs[g], &shapes[i]);
 }
 
+/* --- Adam --- */
+
+#define ADAM_ROWS	130u
+#define ADAM_COLS	2100u
+
+/* Tensors 0 to 3 are a state, 4 is the gradient, 5 to 8 the state behind it: all to the bit. */
+static void check_adam(const struct nk_rig *rig, const struct nk_adam *how)
+{
+	float power1 = (float)rig->value[3][0] * how->beta1;
+	float power2 = (float)rig->value[3][1] * how->beta2;
+	float rate = sqrtf(1.0f - power2) * (1.0f / (1.0f - power1)) * -how->rate;
+	float w, m, v, g;
+	size_t i;
+
+	assert_true(rig->value[8][0] == (double)power1 && rig->value[8][1] == (double)power2);
+	for (i = 0; i < (size_t)ADAM_ROWS * ADAM_COLS; i++) {
+		g = (float)rig->value[4][i];
+		m = (float)rig->value[1][i] * how->beta1 + g * (1.0f - how->beta1);
+		v = (float)rig->value[2][i] * how->beta2 + g * g * (1.0f - how->beta2);
+		w = (float)rig->value[0][i] + m * rate * (1.0f / (sqrtf(v) + how->epsilon));
+		expect_near(rig->value[6][i], (double)m, 0, "adam, m", i);
+		expect_near(rig->value[7][i], (double)v, 0, "adam, v", i);
+		expect_near(rig->value[5][i], (double)w, 0, "adam, w", i);
+	}
+}
+
+static void one_adam(struct nk_rig *rig)
+{
+	const struct nk_adam how = { 0.01f, 0.9f, 0.999f, 1e-8f };
+	const struct nk_tensor *t = rig->tensor;
+	struct nk_adam_state from, to;
+	unsigned int i;
+	size_t at;
+
+	nk_rig_begin(rig);
+	for (i = 0; i < 3; i++)
+		nk_rig_input(rig, NEURON_DTYPE_FP32, ADAM_ROWS, ADAM_COLS, 1.0);
+	nk_rig_input(rig, NEURON_DTYPE_FP32, 1, 2, 1.0);
+	nk_rig_input(rig, NEURON_DTYPE_FP32, ADAM_ROWS, ADAM_COLS, 1.0);
+	for (i = 0; i < 3; i++)
+		nk_rig_output(rig, NEURON_DTYPE_FP32, ADAM_ROWS, ADAM_COLS);
+	nk_rig_output(rig, NEURON_DTYPE_FP32, 1, 2);
+	for (at = 0; at < (size_t)ADAM_ROWS * ADAM_COLS; at++)
+		rig->value[2][at] = fabs(rig->value[2][at]);
+	rig->value[3][0] = 0.75;
+	rig->value[3][1] = 0.875;
+	from = (struct nk_adam_state){ t[0], t[1], t[2], t[3] };
+	to = (struct nk_adam_state){ t[5], t[6], t[7], t[8] };
+	nk_adam(&rig->nk, &to, &from, t[4], &how);
+	run(rig);
+	check_adam(rig, &how);
+}
+
+static void adam_is_exact(void **state)
+{
+	unsigned int g;
+
+	(void)state;
+	for (g = 0; g < 3; g++)
+		one_adam(&rigs[g]);
+}
+
 /* --- Mistakes --- */
 
 static void expect_error(struct nk_rig *rig, int result, const char *text)
@@ -342,6 +404,23 @@ static void mistakes_have_one_line(void **state)
 	expect_error(rig, nk_binary(nk, NEURON_ALU_ADD, t[2], t[2], t[1]),
 		     "binary: B has 3 columns and Y has 5");
 	expect_error(rig, nk_softmax(nk, t[2], t[0]), "softmax: Y is 4 x 5, but X is 4 x 6");
+	expect_error(rig, nk_collective(nk, "scan", NEURON_ALU_ADD, t[2], t[2], 2),
+		     "collective: there is no \"scan\"");
+	expect_error(rig, nk_collective(nk, "all_reduce", NEURON_ALU_ADD, t[2], t[0], 2),
+		     "all_reduce: Y has 20 elements and X 24, of 2 ranks");
+	expect_error(rig, nk_collective(nk, "all_reduce", NEURON_ALU_MULTIPLY, t[2], t[2], 2),
+		     "all_reduce: the reduction must be add, min or max");
+	expect_error(rig, nk_collective(nk, "all_gather", NEURON_ALU_BYPASS, t[2], t[1], 2),
+		     "all_gather: Y and X have different types");
+	expect_error(rig, nk_collective(nk, "all_reduce", NEURON_ALU_ADD, t[2], t[2], 0),
+		     "all_reduce: 0 ranks; allowed are 1 to 256");
+	t[2].rows = 3;
+	expect_error(rig, nk_collective(nk, "all_reduce", NEURON_ALU_ADD, t[2], t[2], 2),
+		     "all_reduce: Y is not the whole of its variable");
+	expect_error(rig, nk_adam(nk, &(struct nk_adam_state){ t[2], t[2], t[2], t[2] },
+				  &(struct nk_adam_state){ t[2], t[2], t[2], t[2] }, t[0],
+				  &(struct nk_adam){ 0 }),
+		     "adam: w is 4 x 5 instead of 4 x 6");
 	t[0].cols = 7;
 	expect_error(rig, nk_reduce(nk, NEURON_ALU_ADD, t[2], t[0]),
 		     "reduce: X ends at byte 112 of a variable of 96");
@@ -357,6 +436,7 @@ int main(void)
 		cmocka_unit_test(softmax_is_near),
 		cmocka_unit_test(norms_are_near),
 		cmocka_unit_test(maps_are_near),
+		cmocka_unit_test(adam_is_exact),
 		cmocka_unit_test(mistakes_have_one_line),
 	};
 

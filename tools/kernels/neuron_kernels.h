@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kernels on the builder: products, softmax, normalisations, element-wise functions, reductions
- * and transpositions of tensors in HBM, of any shape, for all generations of NeuronCores.
+ * Kernels on the builder: products, softmax, normalisations, element-wise functions, reductions,
+ * transpositions, collectives and Adam, on tensors in HBM, of any shape, for all generations of
+ * NeuronCores.
  *
  *	struct nk nk;
  *
@@ -101,6 +102,54 @@ int nk_binary(struct nk *nk, enum neuron_alu op, struct nk_tensor y, struct nk_t
 int nk_reduce(struct nk *nk, enum neuron_alu op, struct nk_tensor y, struct nk_tensor x);
 /* Y [N, M] = X [M, N] transposed, of elements of 2 or 4 bytes and one type. */
 int nk_transpose(struct nk *nk, struct nk_tensor y, struct nk_tensor x);
+
+/*
+ * Y = a collective of the X of ranks 0 to @ranks - 1, in a program for nrt_load_collectives(). @op
+ * is "all_reduce", "reduce_scatter", "all_gather" or "alltoall"; @reduce is add, min or max, and
+ * means nothing to the last two. Both tensors are whole variables. The chips do it beside what
+ * follows here, until something needs Y or writes X.
+ */
+int nk_collective(struct nk *nk, const char *op, enum neuron_alu reduce, struct nk_tensor y,
+		  struct nk_tensor x, unsigned int ranks);
+
+/**
+ * struct nk_adam - constants of Adam
+ * @rate: of a step
+ * @beta1, @beta2: of the running means
+ * @epsilon: is added to the root
+ */
+struct nk_adam {
+	float rate;
+	float beta1;
+	float beta2;
+	float epsilon;
+};
+
+/**
+ * struct nk_adam_state - what Adam keeps from step to step, all of it fp32
+ * @w: what is trained
+ * @m, @v: running means of the gradient and of its square; zeros before the first step
+ * @power: [1, 2], beta1 and beta2 to the power of the steps so far; ones before the first step
+ */
+struct nk_adam_state {
+	struct nk_tensor w;
+	struct nk_tensor m;
+	struct nk_tensor v;
+	struct nk_tensor power;
+};
+
+/*
+ * A step of Adam with the gradient @g, from one state to another. Each operation is rounded by
+ * itself:
+ *
+ *	power1 = power1 * beta1,  power2 = power2 * beta2
+ *	r = sqrt(1 - power2) * (1 / (1 - power1)) * -rate
+ *	m = m * beta1 + g * (1 - beta1)
+ *	v = v * beta2 + g * g * (1 - beta2)
+ *	w = w + m * r * (1 / (sqrt(v) + epsilon))
+ */
+int nk_adam(struct nk *nk, const struct nk_adam_state *to, const struct nk_adam_state *from,
+	    struct nk_tensor g, const struct nk_adam *how);
 
 #ifdef __cplusplus
 }
