@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The digits job through the nrt API. */
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -9,22 +10,20 @@
 
 #include "job.h"
 
-static NRT_STATUS digits_check(const char *what, NRT_STATUS status)
+NRT_STATUS digits_check(const char *what, NRT_STATUS status)
 {
 	if (status != NRT_SUCCESS)
-		fprintf(stderr, "neuron-digits: %s: %s\n", what,
+		fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, what,
 			nrt_get_status_as_str(status));
 	return status;
 }
 
-static NRT_STATUS digits_tensor(struct digits_rank *rank, const char *name,
-				size_t size, nrt_tensor_t **tensor,
-				nrt_tensor_set_t *set)
+NRT_STATUS digits_tensor(int vnc, const char *name, size_t size, nrt_tensor_t **tensor,
+			 nrt_tensor_set_t *set)
 {
 	NRT_STATUS status;
 
-	status = nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, rank->vnc,
-				     size, name, tensor);
+	status = nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, vnc, size, name, tensor);
 	if (status == NRT_SUCCESS)
 		status = nrt_add_tensor_to_tensor_set(set, name, *tensor);
 	return digits_check(name, status);
@@ -35,21 +34,21 @@ static NRT_STATUS digits_tensors(struct digits_rank *rank)
 	const size_t counts = 10 * 10 * sizeof(float);
 	NRT_STATUS status;
 
-	status = digits_tensor(rank, "x", MLP_INPUTS * DIGITS_BATCH * 2,
+	status = digits_tensor(rank->vnc, "x", MLP_INPUTS * DIGITS_BATCH * 2,
 			       &rank->x, rank->mlp_in);
 	if (status == NRT_SUCCESS)
-		status = digits_tensor(rank, "labels",
+		status = digits_tensor(rank->vnc, "labels",
 				       DIGITS_BATCH * 10 * sizeof(float),
 				       &rank->labels, rank->mlp_in);
 	if (status == NRT_SUCCESS)
-		status = digits_tensor(rank, "logits",
+		status = digits_tensor(rank->vnc, "logits",
 				       DIGITS_BATCH * 10 * sizeof(float),
 				       &rank->logits, rank->mlp_out);
 	if (status == NRT_SUCCESS)
-		status = digits_tensor(rank, "confusion", counts,
+		status = digits_tensor(rank->vnc, "confusion", counts,
 				       &rank->confusion, rank->mlp_out);
 	if (status == NRT_SUCCESS)
-		status = digits_tensor(rank, "total", counts, &rank->total,
+		status = digits_tensor(rank->vnc, "total", counts, &rank->total,
 				       rank->reduce_out);
 	if (status == NRT_SUCCESS)
 		status = nrt_add_tensor_to_tensor_set(rank->reduce_in, "counts",
@@ -160,18 +159,8 @@ NRT_STATUS digits_rank_counts(struct digits_rank *rank, float own[10][10],
 	return status;
 }
 
-/* @stop: set by a rank that fails, so that the others do not go on. */
-struct digits_run {
-	struct digits_rank *rank;
-	unsigned int repeat;
-	_Atomic bool *stop;
-	NRT_STATUS status;
-	NRT_STATUS (*run)(struct digits_run *run);
-};
-
-/* Execute once and add the device's time. */
-static NRT_STATUS digits_execute(nrt_model_t *model, nrt_tensor_set_t *in,
-				 nrt_tensor_set_t *out, struct digits_time *time)
+NRT_STATUS digits_execute(nrt_model_t *model, nrt_tensor_set_t *in, nrt_tensor_set_t *out,
+			  struct digits_time *time)
 {
 	struct nrt_emu_execution run;
 	NRT_STATUS status;
@@ -186,75 +175,80 @@ static NRT_STATUS digits_execute(nrt_model_t *model, nrt_tensor_set_t *in,
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS digits_run_mlp(struct digits_run *run)
-{
-	struct digits_rank *rank = run->rank;
-	NRT_STATUS status = NRT_SUCCESS;
-	unsigned int i;
-
-	for (i = 0; i < run->repeat && status == NRT_SUCCESS && !*run->stop; i++)
-		status = digits_execute(rank->classify, rank->mlp_in,
-					rank->mlp_out, &rank->mlp_time);
-	return digits_check("executing the classifier", status);
-}
-
-static NRT_STATUS digits_run_reduce(struct digits_run *run)
-{
-	struct digits_rank *rank = run->rank;
+/* @stop: set by a rank that fails, so that the others do not go on. */
+struct digits_thread {
+	pthread_t thread;
+	digits_rank_fn *fn;
+	void *rank;
+	_Atomic bool *stop;
 	NRT_STATUS status;
-
-	status = digits_execute(rank->reduce, rank->reduce_in,
-				rank->reduce_out, &rank->reduce_time);
-	return digits_check("executing the all-reduce", status);
-}
+};
 
 static void *digits_thread(void *arg)
 {
-	struct digits_run *run = arg;
+	struct digits_thread *thread = arg;
 
-	run->status = run->run(run);
-	if (run->status != NRT_SUCCESS)
-		*run->stop = true;
+	thread->status = thread->fn(thread->rank, thread->stop);
+	if (thread->status != NRT_SUCCESS)
+		*thread->stop = true;
 	return NULL;
 }
 
-/* A thread for each rank: the ranks of a collective wait for each other. */
-static NRT_STATUS digits_run_all(struct digits_rank *rank, unsigned int ranks,
-				 unsigned int repeat,
-				 NRT_STATUS (*fn)(struct digits_run *run))
+NRT_STATUS digits_on_ranks(digits_rank_fn *fn, void *ranks, size_t size, unsigned int nr)
 {
-	struct digits_run run[DIGITS_MAX_RANKS];
-	pthread_t thread[DIGITS_MAX_RANKS];
+	struct digits_thread thread[DIGITS_MAX_THREADS];
 	NRT_STATUS status = NRT_SUCCESS;
 	_Atomic bool stop = false;
 	unsigned int i, started;
 
-	for (started = 0; started < ranks; started++) {
-		run[started] = (struct digits_run){ &rank[started], repeat,
-						    &stop, NRT_SUCCESS, fn };
-		if (pthread_create(&thread[started], NULL, digits_thread,
-				   &run[started])) {
-			status = digits_check("starting a thread",
-					      NRT_RESOURCE);
+	for (started = 0; started < nr; started++) {
+		thread[started] = (struct digits_thread){
+			.fn = fn, .rank = (uint8_t *)ranks + started * size, .stop = &stop,
+		};
+		if (pthread_create(&thread[started].thread, NULL, digits_thread,
+				   &thread[started])) {
+			status = digits_check("starting a thread", NRT_RESOURCE);
 			stop = true;
 			break;
 		}
 	}
 	for (i = 0; i < started; i++) {
-		pthread_join(thread[i], NULL);
+		pthread_join(thread[i].thread, NULL);
 		if (status == NRT_SUCCESS)
-			status = run[i].status;
+			status = thread[i].status;
 	}
 	return status;
 }
 
-NRT_STATUS digits_classify(struct digits_rank *rank, unsigned int ranks,
-			   unsigned int repeat)
+static NRT_STATUS digits_run_mlp(void *arg, const _Atomic bool *stop)
 {
-	return digits_run_all(rank, ranks, repeat, digits_run_mlp);
+	struct digits_rank *rank = arg;
+	NRT_STATUS status = NRT_SUCCESS;
+	unsigned int i;
+
+	for (i = 0; i < rank->repeat && status == NRT_SUCCESS && !*stop; i++)
+		status = digits_execute(rank->classify, rank->mlp_in,
+					rank->mlp_out, &rank->mlp_time);
+	return digits_check("executing the classifier", status);
+}
+
+static NRT_STATUS digits_run_reduce(void *arg, const _Atomic bool *stop)
+{
+	struct digits_rank *rank = arg;
+	NRT_STATUS status;
+
+	(void)stop;
+	status = digits_execute(rank->reduce, rank->reduce_in,
+				rank->reduce_out, &rank->reduce_time);
+	return digits_check("executing the all-reduce", status);
+}
+
+NRT_STATUS digits_classify(struct digits_rank *rank, unsigned int ranks)
+{
+	return digits_on_ranks(digits_run_mlp, rank, sizeof(*rank), ranks);
 }
 
 NRT_STATUS digits_reduce(struct digits_rank *rank, unsigned int ranks)
 {
-	return digits_run_all(rank, ranks, 1, digits_run_reduce);
+	return digits_on_ranks(digits_run_reduce, rank, sizeof(*rank), ranks);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The digits job on a set of chips: one rank for each, through the nrt API.
+ * The digits job on a set of chips: one rank for each, through the nrt API. The first functions
+ * are for other jobs, too.
  */
 #ifndef DIGITS_JOB_H
 #define DIGITS_JOB_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "mlp.h"
@@ -13,7 +15,28 @@
 #include "program.h"
 #include "report.h"
 
-#define DIGITS_MAX_RANKS	2
+#define DIGITS_MAX_RANKS	2	/* of this job */
+#define DIGITS_MAX_THREADS	16	/* of digits_on_ranks() */
+
+/* One line on stderr if @status is not NRT_SUCCESS: @what failed. Returns it. */
+NRT_STATUS digits_check(const char *what, NRT_STATUS status);
+
+/* Allocate a tensor on a core, and add it to a set. */
+NRT_STATUS digits_tensor(int vnc, const char *name, size_t size, nrt_tensor_t **tensor,
+			 nrt_tensor_set_t *set);
+
+/* Execute once and add the device's time. */
+NRT_STATUS digits_execute(nrt_model_t *model, nrt_tensor_set_t *in, nrt_tensor_set_t *out,
+			  struct digits_time *time);
+
+/* What a rank does. @stop is set when another rank has failed. */
+typedef NRT_STATUS digits_rank_fn(void *rank, const _Atomic bool *stop);
+
+/*
+ * Call @fn for each of @nr ranks of @size bytes, each in a thread of its own: the ranks of a
+ * collective wait for each other. The first status, by the ranks' numbers, that is no success.
+ */
+NRT_STATUS digits_on_ranks(digits_rank_fn *fn, void *ranks, size_t size, unsigned int nr);
 
 /* A file in memory. */
 struct digits_blob {
@@ -25,6 +48,7 @@ struct digits_blob {
  * struct digits_rank - the part of one chip
  * @vnc: NeuronCore it runs on
  * @first, @count: its images
+ * @repeat: how often it classifies them
  * @classify, @reduce: the two models
  * @x, @labels, @logits, @confusion, @total: device tensors
  * @mlp_in, @mlp_out, @reduce_in, @reduce_out: their tensor sets
@@ -35,6 +59,7 @@ struct digits_rank {
 	unsigned int rank;
 	size_t first;
 	size_t count;
+	unsigned int repeat;
 	nrt_model_t *classify;
 	nrt_model_t *reduce;
 	nrt_tensor_t *x;
@@ -69,8 +94,7 @@ NRT_STATUS digits_rank_counts(struct digits_rank *rank, float own[10][10],
 			      float total[10][10]);
 
 /* Run on every rank at the same time. */
-NRT_STATUS digits_classify(struct digits_rank *rank, unsigned int ranks,
-			   unsigned int repeat);
+NRT_STATUS digits_classify(struct digits_rank *rank, unsigned int ranks);
 NRT_STATUS digits_reduce(struct digits_rank *rank, unsigned int ranks);
 
 #endif /* DIGITS_JOB_H */

@@ -157,6 +157,7 @@ static int digits_place(struct digits_job *job)
 	for (i = 0; i < job->ranks; i++) {
 		job->rank[i].vnc = options->vnc[i];
 		job->rank[i].rank = i;
+		job->rank[i].repeat = options->repeat;
 		job->rank[i].first = i * share;
 		job->rank[i].count = job->set.count - i * share < share ?
 				     job->set.count - i * share : share;
@@ -195,8 +196,7 @@ static NRT_STATUS digits_on_device(struct digits_job *job)
 		status = digits_rank_write(&job->rank[i], &job->set);
 	digits_phase_end(&job->phases, "images to HBM (DMA)", NULL);
 	if (status == NRT_SUCCESS)
-		status = digits_classify(job->rank, job->ranks,
-					 job->options.repeat);
+		status = digits_classify(job->rank, job->ranks);
 	snprintf(job->classify, sizeof(job->classify), "classify, %u time%s",
 		 job->options.repeat, job->options.repeat == 1 ? "" : "s");
 	time = digits_device_time(job, 0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Tables of the digits job. */
+/* Tables of the digits jobs. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -95,8 +96,8 @@ size_t digits_compare(const char *what, const float *device, const float *host,
 		if (a == b)
 			continue;
 		if (different++ < DIGITS_SHOWN)
-			fprintf(stderr, "neuron-digits: %s %zu: device %08x (%g), host %08x (%g)\n",
-				what, i, a, device[i], b, host[i]);
+			fprintf(stderr, "%s: %s %zu: device %08x (%g), host %08x (%g)\n",
+				program_invocation_short_name, what, i, a, device[i], b, host[i]);
 	}
 	return different;
 }

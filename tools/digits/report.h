@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the digits job prints, and its check against the host reference. */
+/* What the digits jobs print, and their check against the host reference. */
 #ifndef DIGITS_REPORT_H
 #define DIGITS_REPORT_H
 

@@ -76,15 +76,21 @@ static void fill_uniform(float *values, size_t count, enum stream stream, float 
 	}
 }
 
-static void shuffle(struct trainer *trainer, unsigned int epoch)
+void digits_first_weights(float *w1, float *w2)
+{
+	fill_uniform(w1, MLP_INPUTS * MLP_HIDDEN, STREAM_W1, W1_LIMIT);
+	fill_uniform(w2, MLP_HIDDEN * MLP_OUTPUTS, STREAM_W2, W2_LIMIT);
+}
+
+void digits_shuffle(size_t *order, size_t count, unsigned int epoch)
 {
 	size_t i, j, swap;
 
-	for (i = trainer->count - 1; i > 0; i--) {
+	for (i = count - 1; i > 0; i--) {
 		j = random_bits(STREAM_SHUFFLE + (uint64_t)epoch, i) % (i + 1);
-		swap = trainer->order[i];
-		trainer->order[i] = trainer->order[j];
-		trainer->order[j] = swap;
+		swap = order[i];
+		order[i] = order[j];
+		order[j] = swap;
 	}
 }
 
@@ -240,7 +246,7 @@ static void train_epoch(struct trainer *t, struct digits_epoch *result)
 	float left = (float)(result->epochs - result->epoch + 1) / (float)result->epochs;
 	size_t first, batch;
 
-	shuffle(t, result->epoch);
+	digits_shuffle(t->order, t->count, result->epoch);
 	for (first = 0; first < t->count; first += batch) {
 		batch = t->count - first < BATCH ? t->count - first : BATCH;
 		train_batch(t, first, batch, LEARNING_RATE * left, result);
@@ -283,8 +289,7 @@ static struct trainer *trainer_new(const struct digits_set *set)
 		if (!digits_held_out(i))
 			t->order[t->count++] = i;
 	}
-	fill_uniform(t->value.w1[0], MLP_INPUTS * MLP_HIDDEN, STREAM_W1, W1_LIMIT);
-	fill_uniform(t->value.w2[0], MLP_HIDDEN * MLP_OUTPUTS, STREAM_W2, W2_LIMIT);
+	digits_first_weights(t->value.w1[0], t->value.w2[0]);
 	return t;
 }
 

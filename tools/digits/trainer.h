@@ -33,4 +33,10 @@ typedef void (*digits_epoch_fn)(const struct digits_epoch *epoch, void *arg);
 int digits_train(const struct digits_set *set, unsigned int epochs, digits_epoch_fn progress,
 		 void *arg, struct mlp *model, struct digits_error *error);
 
+/* The weights that training begins with: w1 [64, 128] and w2 [128, 10], uniform by chance. */
+void digits_first_weights(float *w1, float *w2);
+
+/* Shuffles @order[0] to @order[count - 1], in each @epoch (from 1) in another way. */
+void digits_shuffle(size_t *order, size_t count, unsigned int epoch);
+
 #endif /* DIGITS_TRAINER_H */
