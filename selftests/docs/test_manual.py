@@ -16,7 +16,8 @@ BUILD = Path(os.environ.get("BUILD_DIR", ROOT / "build"))
 STAGE = BUILD / "stage/usr"
 MAN_PAGES = ROOT / "Documentation/man"
 TOOLS = ("neuron-ls", "neuron-top", "neuron-as", "neuron-debug", "neuron-digits", "neuron-objdump",
-         "neuron-packager", "neuron-plan", "neuron-sim", "neuron-profile", "nccom-test")
+         "neuron-packager", "neuron-plan", "neuron-sim", "neuron-profile", "neuron-train",
+         "nccom-test")
 OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z_-]*|-[a-zA-Z?])(?![\w-])")
 
 
