@@ -16,7 +16,7 @@ LOGICAL = 2                 # NeuronCores of a logical one, unless the environme
 USAGE = 2                   # exit status of a wrong command line
 WIDTHS = (80, 200)
 ROWS = 40                   # enough for two chips
-BAR = 30
+BAR = 20
 JSON_KEYS = {"neuron_device", "bdf", "cpu_affinity", "numa_node", "connected_to", "nc_count",
              "logical_neuroncore_config", "memory_size", "neuroncore_ids", "neuron_processes"}
 TABLE = ["NEURON DEVICE", "NEURON CORES", "NEURON CORE IDS", "NEURON MEMORY", "CONNECTED DEVICES",
@@ -282,6 +282,7 @@ class Terminal:
 def core_line(core):
     """The line of a core: its bar, its share and its jobs, and who owns it."""
     return re.compile(rf"  NC{core:<3} \[(?P<bar>\|* *)\] +(?P<percent>\d+\.\d) %"
+                      r"  PE +(?P<tensor>\d+\.\d) %"
                       r" +(?P<rate>\d+\.\d) jobs/s(?P<owner>.*)")
 
 
@@ -306,6 +307,7 @@ def check_screen(lines, columns):
         assert re.fullmatch(r"  device memory \S+ [KMG]?B of 96 GB:( +HBM\d \S+ [KMG]?B){4}",
                             memory)
         assert [int(n) for n in re.findall(r"HBM(\d)", memory)] == [0, 1, 2, 3]
+        assert re.fullmatch(r"  links: \S+ [KMG]?B/s sent, \S+ [KMG]?B/s received", rest.pop(0))
     assert not any(rest), f"lines that do not belong there: {rest}"
     return cores
 
@@ -348,6 +350,40 @@ def test_top_screen(rig, columns):
     top.wait_for(released)
     top.quit()
     rig.end()
+
+
+def test_top_tensor_engine(rig):
+    """A program that multiplies shows at the core that it runs on, and nowhere else."""
+    top = Terminal(rig.vm, WIDTHS[0])
+    program = rig.vm.spawn(["neuron-digits"])
+
+    def multiplies(lines):
+        shares = [float(core["tensor"]) for core in check_screen(lines, WIDTHS[0])]
+        assert max(shares) > 0, f"no tensor engine multiplies: {shares}"
+        assert all(share <= 100 for share in shares)
+        return shares
+
+    shares = top.wait_for(multiplies)
+    assert not any(shares[CORES:]), f"the other chip multiplies, too: {shares}"
+    assert program.wait(120) == 0
+    top.quit()
+
+
+def test_top_links(rig):
+    """What two chips exchange goes over the links of both."""
+    top = Terminal(rig.vm, WIDTHS[0])
+    program = rig.vm.spawn(["nccom-test", "-r", "8", "-b", "1mb", "-e", "1mb", "-n", "20",
+                            "all_reduce"])
+
+    def exchange(lines):
+        check_screen(lines, WIDTHS[0])
+        rates = re.findall(r"  links: (\S+) \S+ sent, (\S+) \S+ received", "\n".join(lines))
+        assert len(rates) == 2
+        assert all(rate != "0" for pair in rates for rate in pair), f"a link is idle: {rates}"
+
+    top.wait_for(exchange)
+    assert program.wait(120) == 0
+    top.quit()
 
 
 def test_top_resize(rig):

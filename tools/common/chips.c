@@ -14,14 +14,23 @@
 #define CHIPS_DIR	"/dev/accel"
 #define CHIPS_MODULE	"/sys/module/neuron"
 
-static int chip_query(struct chip *chip, uint32_t type, void *out, size_t size, uint32_t count)
+/* Return: how many elements were written, at most @count, or -1. */
+static int chip_query_some(struct chip *chip, uint32_t type, void *out, size_t size,
+			   uint32_t count)
 {
 	struct drm_neuron_query query = {
 		.type = type,
 		.answer = { (uint32_t)size, count, (uintptr_t)out },
 	};
 
-	return drmIoctl(chip->fd, DRM_IOCTL_NEURON_QUERY, &query);
+	if (drmIoctl(chip->fd, DRM_IOCTL_NEURON_QUERY, &query))
+		return -1;
+	return (int)(query.answer.count < count ? query.answer.count : count);
+}
+
+static int chip_query(struct chip *chip, uint32_t type, void *out, size_t size, uint32_t count)
+{
+	return chip_query_some(chip, type, out, size, count) < 0 ? -1 : 0;
 }
 
 static bool chip_is_neuron(int fd)
@@ -40,6 +49,18 @@ int chip_refresh(struct chip *chip)
 		return -1;
 	return chip_query(chip, DRM_NEURON_QUERY_CORES, chip->core,
 			  sizeof(chip->core[0]), CHIPS_MAX_CORES);
+}
+
+int chip_refresh_counters(struct chip *chip)
+{
+	int nr = chip_query_some(chip, DRM_NEURON_QUERY_TENSOR_COUNTERS, chip->rows,
+				 sizeof(chip->rows[0]), CHIPS_MAX_ROWS);
+
+	if (nr < 0)
+		return -1;
+	chip->nr_rows = (unsigned int)nr;
+	return chip_query(chip, DRM_NEURON_QUERY_LINK_COUNTERS, chip->traffic,
+			  sizeof(chip->traffic[0]), CHIPS_MAX_LINKS);
 }
 
 /* Returns 1: a chip of ours, 0: not, -1: errno says why it cannot be used. */

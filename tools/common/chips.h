@@ -13,12 +13,15 @@
 #define CHIPS_MAX_CORES	8
 #define CHIPS_MAX_HBM	4
 #define CHIPS_MAX_LINKS	16
+#define CHIPS_MAX_ROWS	(CHIPS_MAX_CORES * 4)	/* groups of rows of tensor engines */
 
 /**
  * struct chip - one chip
  * @node: device node
  * @fd: open read-write
- * @info, @hbm, @core, @link: answers of the queries
+ * @info, @hbm, @core, @link, @traffic: answers of the queries; @traffic is of the links
+ * @rows: what each group of rows of each tensor engine did
+ * @nr_rows: how many there are
  * @first_core: number of its core 0 among all chips
  */
 struct chip {
@@ -28,6 +31,9 @@ struct chip {
 	struct drm_neuron_memory_info hbm[CHIPS_MAX_HBM];
 	struct drm_neuron_core_info core[CHIPS_MAX_CORES];
 	struct drm_neuron_link_info link[CHIPS_MAX_LINKS];
+	struct drm_neuron_link_counter_info traffic[CHIPS_MAX_LINKS];
+	struct drm_neuron_tensor_counter_info rows[CHIPS_MAX_ROWS];
+	unsigned int nr_rows;
 	unsigned int first_core;
 };
 
@@ -53,6 +59,8 @@ void chips_close(struct chips *chips);
 
 /* Ask again for memory and cores. Returns 0 or -1 (the device went away). */
 int chip_refresh(struct chip *chip);
+/* Ask for the traffic of the links and the work of the tensor engines, alike. */
+int chip_refresh_counters(struct chip *chip);
 
 /* Index of the chip with that fabric id, or -1. */
 int chips_find(const struct chips *chips, uint32_t fabric_id);

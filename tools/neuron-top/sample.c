@@ -36,6 +36,51 @@ static void top_rates(struct top *top, unsigned int index)
 	}
 }
 
+static void top_tensor_rates(struct top *top, unsigned int index)
+{
+	const struct chip *chip = &top->chips.chip[index];
+	uint64_t matmul[TOP_MAX_CORES] = { 0 }, cycles[TOP_MAX_CORES] = { 0 };
+	struct top_chip *rates = &top->chip[index];
+	unsigned int i;
+
+	for (i = 0; i < chip->nr_rows; i++) {
+		const struct drm_neuron_tensor_counter_info *rows = &chip->rows[i];
+
+		if (rows->core >= TOP_MAX_CORES)
+			continue;
+		matmul[rows->core] += rows->matmul_cycles;
+		cycles[rows->core] += rows->matmul_cycles + rows->weights_cycles +
+				      rows->idle_cycles;
+	}
+	for (i = 0; i < TOP_MAX_CORES; i++) {
+		uint64_t passed = cycles[i] - rates->cycles[i];
+
+		rates->tensor[i] = passed && top->interval > 0 ?
+			100.0 * (matmul[i] - rates->matmul[i]) / passed : 0;
+		rates->matmul[i] = matmul[i];
+		rates->cycles[i] = cycles[i];
+	}
+}
+
+static void top_link_rates(struct top *top, unsigned int index)
+{
+	const struct chip *chip = &top->chips.chip[index];
+	struct top_chip *rates = &top->chip[index];
+	uint64_t sent = 0, received = 0;
+	unsigned int i;
+
+	for (i = 0; i < chip->info.nr_links && i < CHIPS_MAX_LINKS; i++) {
+		sent += chip->traffic[i].bytes_sent;
+		received += chip->traffic[i].bytes_received;
+	}
+	if (top->interval > 0) {
+		rates->sent_rate = (sent - rates->sent) / top->interval;
+		rates->received_rate = (received - rates->received) / top->interval;
+	}
+	rates->sent = sent;
+	rates->received = received;
+}
+
 int top_sample(struct top *top)
 {
 	uint64_t now = top_now_ns();
@@ -44,9 +89,12 @@ int top_sample(struct top *top)
 	top->interval = top->when_ns ? (now - top->when_ns) / 1e9 : 0;
 	top->when_ns = now;
 	for (i = 0; i < top->chips.count; i++) {
-		if (chip_refresh(&top->chips.chip[i]))
+		if (chip_refresh(&top->chips.chip[i]) ||
+		    chip_refresh_counters(&top->chips.chip[i]))
 			return -1;
 		top_rates(top, i);
+		top_tensor_rates(top, i);
+		top_link_rates(top, i);
 	}
 	return 0;
 }

@@ -8,7 +8,7 @@
 #include "process.h"
 #include "top.h"
 
-#define TOP_BAR		30
+#define TOP_BAR		20
 #define TOP_HEAD	3	/* rows above the chips, one of them empty */
 #define TOP_LINE	1024	/* bytes of a line, more than any terminal is wide */
 #define TOP_ITEM	48	/* bytes of the text about a memory stack */
@@ -72,6 +72,7 @@ static void top_draw_core(const struct top *top, unsigned int index,
 
 	top_add(&line, "  NC%-3u ", chip->first_core + i);
 	top_bar(&line, top->chip[index].percent[i]);
+	top_add(&line, "  PE %5.1f %%", top->chip[index].tensor[i]);
 	top_add(&line, "  %8.1f jobs/s", top->chip[index].rate[i]);
 	if (pid) {
 		process_command(pid, command, sizeof(command));
@@ -104,6 +105,21 @@ static void top_draw_memory(const struct chip *chip, int *row)
 	top_show(&line, row, A_NORMAL);
 }
 
+/* A chip that is alone has no links. */
+static void top_draw_links(const struct top *top, unsigned int index, int *row)
+{
+	const struct top_chip *rates = &top->chip[index];
+	struct top_line line = { .used = 0 };
+	char sent[32], received[32];
+
+	if (!top->chips.chip[index].info.nr_links)
+		return;
+	chip_format_bytes((uint64_t)rates->sent_rate, sent, sizeof(sent));
+	chip_format_bytes((uint64_t)rates->received_rate, received, sizeof(received));
+	top_add(&line, "  links: %s/s sent, %s/s received", sent, received);
+	top_show(&line, row, A_NORMAL);
+}
+
 static void top_draw_chip(const struct top *top, unsigned int index, int *row)
 {
 	const struct chip *chip = &top->chips.chip[index];
@@ -116,6 +132,7 @@ static void top_draw_chip(const struct top *top, unsigned int index, int *row)
 	for (i = 0; i < chip->info.nr_cores && i < TOP_MAX_CORES; i++)
 		top_draw_core(top, index, i, row);
 	top_draw_memory(chip, row);
+	top_draw_links(top, index, row);
 	(*row)++;
 }
 

@@ -10,14 +10,26 @@
 /**
  * struct top_chip - a chip between two looks
  * @busy_ns, @jobs: of each core at the last look
+ * @matmul, @cycles: of each tensor engine at the last look: cycles that its rows multiplied,
+ *	and all cycles of its rows
+ * @sent, @received: bytes of all links at the last look
  * @percent: share of the interval with a job running
  * @rate: jobs per second
+ * @tensor: share of the device time of the interval in which the rows multiplied
+ * @sent_rate, @received_rate: bytes per second of all links
  */
 struct top_chip {
 	uint64_t busy_ns[TOP_MAX_CORES];
 	uint64_t jobs[TOP_MAX_CORES];
+	uint64_t matmul[TOP_MAX_CORES];
+	uint64_t cycles[TOP_MAX_CORES];
+	uint64_t sent;
+	uint64_t received;
 	double percent[TOP_MAX_CORES];
 	double rate[TOP_MAX_CORES];
+	double tensor[TOP_MAX_CORES];
+	double sent_rate;
+	double received_rate;
 };
 
 struct top {
