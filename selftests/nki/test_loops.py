@@ -350,6 +350,6 @@ def test_a_loop_that_is_left_names_its_line(leave, line):
     def kernel():
         leave(nisa.register_alloc(2), lambda _: 1 // 0)
 
-    with pytest.raises(nki.NkiValidationError,
-                       match=f"{line_of(leave, line)}: nl.*cannot be left by break, return or an exc"):
+    words = "nl.*cannot be left by break, return or an exc"
+    with pytest.raises(nki.NkiValidationError, match=f"{line_of(leave, line)}: {words}"):
         nki.jit(kernel)()
