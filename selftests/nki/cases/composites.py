@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Functions of nki.language of many elements, views of tensors, loops and registers."""
+"""Functions of nki.language of many elements, loops and registers."""
 
 import numpy as np
 
 import nki.isa as nisa
 import nki.language as nl
 
-from . import F32, Table, call, method, put, rows, tile
+from . import F32, Table, call, put, rows, tile
 
 TABLE = Table("composites")
 A = rows([0.0, 1.0, -1.25, 2.5], [2.0, -0.5, 0.25, -2.0], [1.5, -1.5, 3.0, -7.0])
@@ -139,35 +139,6 @@ def _random_range():
     nisa.tensor_scalar(y[:, 0:1], nl.min(made, 1), nl.greater_equal, 0.0)
     nisa.tensor_scalar(y[:, 1:2], nl.max(made, 1), nl.less_equal, 1.0)
     return y
-
-
-# --- views, each against NumPy's ---
-
-VIEWS = {
-    "slice": (lambda t: method(t, "slice", 2, 1, 4, 2), CUBE[:, :, 1:4:2]),
-    "select": (lambda t: method(t, "select", 1, 2), CUBE[:, 2]),
-    "permute": (lambda t: method(t, "permute", (0, 2, 1)), CUBE.transpose(0, 2, 1)),
-    "broadcast": (lambda t: method(t[:, 0:1, :], "broadcast", 1, 5),
-                  np.broadcast_to(CUBE[:, :1], (2, 5, 4))),
-    "expand_dim": (lambda t: method(t, "expand_dim", 1), CUBE[:, None]),
-    "squeeze_dim": (lambda t: method(t[:, 1:2, :], "squeeze_dim", 1), CUBE[:, 1]),
-    "reshape_dim": (lambda t: method(t, "reshape_dim", 2, (2, -1)), CUBE.reshape(2, 3, 2, 2)),
-    "flatten_dims": (lambda t: method(t, "flatten_dims", 1, 2), CUBE.reshape(2, 12)),
-    "reshape": (lambda t: method(t, "reshape", (2, 4, 3)), CUBE.reshape(2, 4, 3)),
-    "rearrange": (lambda t: method(t, "rearrange", ("p", "a", "b"), ("p", "b", "a")),
-                  CUBE.transpose(0, 2, 1)),
-    "ap": (lambda t: method(t, "ap", [[12, 2], [-1, 6]], offset=5),
-           CUBE.reshape(2, 12)[:, 5::-1]),
-    "view": (lambda t: method(t, "view", nl.uint32), CUBE.view(np.uint32)),
-}
-for _name, (_take, _want) in VIEWS.items():
-    TABLE.case(f"tensor.{_name}", lambda take=_take: _copied(take(tile(CUBE))), _want)
-
-
-def _copied(view):
-    made = nl.ndarray(view.shape, view.dtype)
-    nisa.tensor_copy(made, view, engine=nisa.engine.vector)
-    return made
 
 
 # --- loops and registers ---
