@@ -208,25 +208,42 @@ TEST_F(gang, waits_until_all_cores_are_free)
 		expect_ok(&self->unit[i], job + i);
 }
 
+/*
+ * A job of the third unit that does not end signals @before. A gang of the other two waits for
+ * that with @flags, and signals @after. The number of the job, to which those of the gang are
+ * the next ones, or an error.
+ */
+static int64_t start_behind_loop(struct rig *unit, uint32_t before, uint32_t flags, uint32_t after)
+{
+	struct gang first = { .out.handle = before };
+	struct gang gang = {
+		.in = { .handle = before, .flags = flags }, .out.handle = after,
+	};
+	int64_t job, next;
+
+	gang_add(&first, &unit[2], LOOPS);
+	job = gang_submit(unit[0].fd, &first);
+	if (job < 0)
+		return job;
+	gang_add(&gang, &unit[0], STORES);
+	gang_add(&gang, &unit[1], STORES);
+	next = gang_submit(unit[0].fd, &gang);
+	if (next < 0)
+		return next;
+	return next == job + 1 ? job : -EBADMSG;
+}
+
 TEST_F(gang, waits_for_and_signals_syncobjs)
 {
 	struct rig *unit = self->unit;
-	struct gang first = { 0 }, gang;
 	uint32_t before, after;
 	int64_t job;
 	unsigned int i;
 
 	ASSERT_EQ(0, rig_syncobj_create(unit[0].fd, &before));
 	ASSERT_EQ(0, rig_syncobj_create(unit[0].fd, &after));
-	gang_add(&first, &unit[2], LOOPS);
-	first.out.handle = before;
-	job = gang_submit(unit[0].fd, &first);
+	job = start_behind_loop(unit, before, DRM_NEURON_SYNC_IGNORE_ERROR, after);
 	ASSERT_GT(job, 0);
-	gang = (struct gang){ .in.handle = before, .out.handle = after };
-	gang.in.flags = DRM_NEURON_SYNC_IGNORE_ERROR;
-	gang_add(&gang, &unit[0], STORES);
-	gang_add(&gang, &unit[1], STORES);
-	ASSERT_EQ(job + 1, gang_submit(unit[0].fd, &gang));
 	usleep(100000);
 	EXPECT_EQ(1, rig_fence(unit[0].fd, after));
 	EXPECT_EQ(0, word(&unit[0]));
@@ -245,21 +262,14 @@ TEST_F(gang, waits_for_and_signals_syncobjs)
 TEST_F(gang, waits_for_what_fails)
 {
 	struct rig *unit = self->unit;
-	struct gang first = { 0 }, gang;
 	uint32_t before, after;
 	int64_t job;
 	unsigned int i;
 
 	ASSERT_EQ(0, rig_syncobj_create(unit[0].fd, &before));
 	ASSERT_EQ(0, rig_syncobj_create(unit[0].fd, &after));
-	gang_add(&first, &unit[2], LOOPS);
-	first.out.handle = before;
-	job = gang_submit(unit[0].fd, &first);
+	job = start_behind_loop(unit, before, 0, after);
 	ASSERT_GT(job, 0);
-	gang = (struct gang){ .in.handle = before, .out.handle = after };
-	gang_add(&gang, &unit[0], STORES);
-	gang_add(&gang, &unit[1], STORES);
-	ASSERT_EQ(job + 1, gang_submit(unit[0].fd, &gang));
 	ASSERT_EQ(0, rig_cancel(&unit[2], (uint64_t)job));
 	EXPECT_EQ(0, rig_syncobj_wait(unit[0].fd, after, 0, LIMIT));
 	EXPECT_EQ(-ECANCELED, rig_fence(unit[0].fd, after));
