@@ -546,6 +546,7 @@ static NRT_STATUS make(struct nrt_worlds *worlds, struct nrt_model *model, uint3
 	model->cc = calloc(1, sizeof(*model->cc));
 	if (!model->cc)
 		return nrt_error_memory(error);
+	/* One by one: a compound literal of the whole would lie on the stack. */
 	model->cc->worlds = worlds;
 	model->cc->rank = rank;
 	model->cc->count = count;
