@@ -969,7 +969,7 @@ enum drm_neuron_cause {
 /* As a claim id: not a job of a claim, but a transfer of the file. The core is 0. */
 #define DRM_NEURON_NO_CLAIM	0
 
-/* The jobs are a gang. */
+/* The jobs are a gang; a gang of one job is as good as a job. */
 #define DRM_NEURON_SUBMIT_GANG	(1u << 0)
 
 /**
