@@ -3,8 +3,8 @@
 
 A case has its tiles and its expectation written down beside each other, the expectation in NumPy or
 by hand from the public documents. What a case calls by way of call() or put() is recorded, with its
-options, so that the census (test_cases.py) counts what has really run. The cases of a table are one
-kernel, because a start of the chip costs more than hundreds of instructions.
+options, so that the census (test_census.py) counts what has really run. The cases of a table are
+one kernel, because a start of the chip costs more than hundreds of instructions.
 """
 
 import enum
