@@ -353,7 +353,7 @@ def test_top_screen(rig, columns):
 
 
 def test_top_tensor_engine(rig):
-    """A program that multiplies shows at the core that it runs on, and nowhere else."""
+    """A program that multiplies shows at the cores that it runs on, and nowhere else."""
     top = Terminal(rig.vm, WIDTHS[0])
     program = rig.vm.spawn(["neuron-digits"])
 
@@ -364,7 +364,9 @@ def test_top_tensor_engine(rig):
         return shares
 
     shares = top.wait_for(multiplies)
-    assert not any(shares[CORES:]), f"the other chip multiplies, too: {shares}"
+    # neuron-digits has the first core of each chip, and does not begin on both at once.
+    others = shares[1:CORES] + shares[CORES + 1:]
+    assert not any(others), f"another core multiplies, too: {shares}"
     assert program.wait(120) == 0
     top.quit()
 
