@@ -9,6 +9,8 @@
 
 #define MAX	NRT_PLAN_MAX_RANKS
 #define MIN(a, b)	((a) < (b) ? (a) : (b))
+/* Of temporary results: as malloc() aligns, so that each is an array of any type of elements. */
+#define ALIGN		16
 
 /**
  * struct sums - a reduction by a team
@@ -253,7 +255,9 @@ static NRT_STATUS reduced(const struct nrt_reference *reference, unsigned int ra
 			  uint8_t *output, struct nrt_error *error)
 {
 	const struct nrt_plan *plan = reference->plan;
-	struct sums sums = { .reference = reference, .most = plan->block + 1 };
+	struct sums sums = {
+		.reference = reference, .most = (plan->block / ALIGN + 1) * ALIGN,
+	};
 	struct range whole = { .bytes = plan->block }, range;
 	struct nrt_plan_groups groups = { 0 };
 	unsigned int c;
