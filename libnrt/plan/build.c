@@ -322,25 +322,19 @@ unsigned int nrt_build_value(struct nrt_build *build, enum nrt_plan_space space,
 	return (unsigned int)program->nr_values;
 }
 
-void nrt_build_vary_of(struct nrt_build *build, unsigned int length, unsigned int index,
-		       unsigned int from)
+void nrt_build_vary(struct nrt_build *build, unsigned int length, unsigned int from,
+		    unsigned int to)
 {
+	struct nrt_plan_end *ends;
 	struct nrt_plan_step *step;
 
 	if (!build->open || build->status || !build->moved)
 		return;
 	step = last(build);
+	ends = &build->program->ends[step->first_end];
 	step->length = (uint16_t)length;
-	if (index < step->nr_src)
-		build->program->ends[step->first_end + index].value = (uint16_t)from;
-}
-
-void nrt_build_vary(struct nrt_build *build, unsigned int length, unsigned int from,
-		    unsigned int to)
-{
-	nrt_build_vary_of(build, length, 0, from);
-	if (build->open && !build->status && build->moved)
-		build->program->ends[last(build)->first_end + 1].value = (uint16_t)to;
+	ends[0].value = (uint16_t)from;
+	ends[step->nr_src].value = (uint16_t)to;
 }
 
 /* Drop steps without any part, and put those of all channels in order of their numbers. */

@@ -129,11 +129,11 @@ void nrt_build_fence(struct nrt_build *build, unsigned int sems, unsigned int nr
 
 /* 1 + the index of the value at @offset of @space. */
 unsigned int nrt_build_value(struct nrt_build *build, enum nrt_plan_space space, uint64_t offset);
-/* The copy just made is of length @length, its ends @from and @to further: such numbers, or 0. */
+/*
+ * The move just made is of length @length; its first source is @from further, its destination @to.
+ * All are such numbers, or 0. Only a copy has the last two.
+ */
 void nrt_build_vary(struct nrt_build *build, unsigned int length, unsigned int from,
 		    unsigned int to);
-/* The same of a combine, whose source @index, if there is one, is @from further. */
-void nrt_build_vary_of(struct nrt_build *build, unsigned int length, unsigned int index,
-		       unsigned int from);
 
 #endif /* LIBNRT_PLAN_BUILD_H */

@@ -339,7 +339,7 @@ NRT_STATUS nrt_plan_choose(struct nrt_plan *plan, const struct nrt_plan_ask *ask
 	choose_channels(plan);
 	if (ask->nr_channels)
 		plan->nr_channels = ask->nr_channels;
-	if (plan->op == NRT_PLAN_BARRIER || plan->op >= NRT_PLAN_ALL_GATHER_V)
+	if (plan->op == NRT_PLAN_BARRIER || nrt_plan_varies(plan->op))
 		plan->nr_channels = 1;
 	return status;
 }

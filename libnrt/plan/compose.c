@@ -267,7 +267,7 @@ static void run_channel(struct work *work, unsigned int channel)
 	nrt_build_channel(build, channel);
 	if (plan->op == NRT_PLAN_BARRIER)
 		nrt_barrier_stage(build);
-	else if (plan->op >= NRT_PLAN_ALL_GATHER_V)
+	else if (nrt_plan_varies(plan->op))
 		nrt_vary_stage(build);
 	else if (plan->op > NRT_PLAN_ALL_GATHER)
 		nrt_direct_stage(build, work->lo, work->hi);

@@ -154,6 +154,10 @@ static NRT_STATUS check(const struct nrt_plan_ask *ask, struct nrt_error *error)
 	if (ask->nr_channels > NRT_PLAN_MAX_CHANNELS)
 		return nrt_error_set(error, NRT_INVALID, "%s: %u channels, and %d are the most", op,
 				     ask->nr_channels, NRT_PLAN_MAX_CHANNELS);
+	if (ask->in_place && nrt_plan_varies(ask->op))
+		return nrt_error_set(error, NRT_INVALID,
+				     "%s: the input and the output must not be the same memory",
+				     op);
 	most = NRT_PLAN_MAX_BYTES / NRT_PLAN_MAX_RANKS / 8;
 	if (ask->count > most)
 		return nrt_error_set(error, NRT_INVALID,
@@ -213,7 +217,7 @@ static void set_sizes(struct nrt_plan *plan)
 	}
 	plan->bytes[NRT_PLAN_INPUT] = in * plan->block;
 	plan->bytes[NRT_PLAN_OUTPUT] = out * plan->block;
-	if (plan->op >= NRT_PLAN_ALL_GATHER_V)
+	if (nrt_plan_varies(plan->op))
 		plan->bytes[NRT_PLAN_META] = NRT_PLAN_NR_ROWS * ranks * sizeof(uint32_t);
 }
 

@@ -104,6 +104,13 @@ enum nrt_plan_op {
 	NRT_PLAN_NR_OPS
 };
 
+/* *_V: is how much is moved known only when the program runs? */
+static inline bool nrt_plan_varies(enum nrt_plan_op op)
+{
+	return op == NRT_PLAN_ALL_GATHER_V || op == NRT_PLAN_REDUCE_SCATTER_V ||
+	       op == NRT_PLAN_ALL_TO_ALL_V;
+}
+
 enum nrt_plan_reduce {
 	NRT_PLAN_REDUCE_NONE,
 	NRT_PLAN_ADD,

@@ -4,6 +4,9 @@
  * sender knows how much it sends and where it lies. Where it goes to is known by the receiver,
  * which, with receive displacements, writes them into the scratch of senders that are READY, and
  * is READY a second time.
+ *
+ * What is reduced lies in scratch, a block for each rank, this one too: so the sources of a
+ * reduction are at places that are known before, and only its length is not.
  */
 #include "plan/choose.h"
 #include "plan/vary.h"
@@ -17,7 +20,7 @@
  * @sem: @sem + i: rank i
  * @landed: LANDED of the queues
  * @mail: displacements that receivers have written, a word for each
- * @parts: REDUCE_SCATTER_V: what comes in, a block for each rank
+ * @parts: REDUCE_SCATTER_V: what comes in, a block for each rank, and one for a sum so far
  */
 struct vary {
 	struct nrt_build *build;
@@ -152,7 +155,7 @@ static void send_count(const struct vary *vary, unsigned int i)
 
 	if (vary->plan->recv_counts_known || vary->plan->op == NRT_PLAN_REDUCE_SCATTER_V)
 		return;
-	nrt_build_step(vary->build, queue_to(vary, i));
+	nrt_build_step(vary->build, i == vary->me ? 0 : queue_to(vary, i));
 	nrt_build_copy(vary->build, from, &to, 1, WORD);
 }
 
@@ -163,9 +166,8 @@ static void send(const struct vary *vary)
 	vary->build->phase = NRT_PLAN_SEND;
 	for (d = 1; d <= vary->n; d++) {
 		i = (vary->me + d) % vary->n;
-		if (i == vary->me && vary->plan->op == NRT_PLAN_REDUCE_SCATTER_V)
-			continue;
-		nrt_build_step(vary->build, queue_to(vary, i));
+		/* What goes to this rank is before its reduction in the same queue. */
+		nrt_build_step(vary->build, i == vary->me ? 0 : queue_to(vary, i));
 		if (i != vary->me)
 			nrt_build_wait(vary->build, i, vary->sem + i, 1);
 		send_block(vary, i);
@@ -184,25 +186,20 @@ static void reduce(const struct vary *vary)
 	struct nrt_side src[NRT_PLAN_MAX_SRC], dst = { vary->me, &vary->out, 0 };
 	struct nrt_side sum = { vary->me, &vary->parts, vary->n * plan->block };
 	unsigned int length = meta_value(vary, NRT_PLAN_SEND_COUNTS, vary->me);
-	unsigned int displ = meta_value(vary, NRT_PLAN_SEND_DISPLS, vary->me);
-	unsigned int i, nr = 0, own = NRT_PLAN_MAX_SRC;
+	unsigned int i, nr = 0;
 
 	for (i = 0; i < vary->n; i++) {
 		if (nr == NRT_PLAN_MAX_SRC) {
 			nrt_build_combine(build, src, nr, &sum, 1, plan->block);
-			nrt_build_vary_of(build, length, own, displ);
+			nrt_build_vary(build, length, 0, 0);
 			nrt_build_step(build, 0);
-			own = NRT_PLAN_MAX_SRC;
 			src[0] = sum;
 			nr = 1;
 		}
-		if (i == vary->me)
-			own = nr;
-		src[nr++] = i == vary->me ? (struct nrt_side){ vary->me, &vary->in, 0 } :
-			    (struct nrt_side){ vary->me, &vary->parts, i * plan->block };
+		src[nr++] = (struct nrt_side){ vary->me, &vary->parts, i * plan->block };
 	}
 	nrt_build_combine(build, src, nr, &dst, 1, plan->block);
-	nrt_build_vary_of(build, length, own, displ);
+	nrt_build_vary(build, length, 0, 0);
 }
 
 void nrt_vary_stage(struct nrt_build *build)
