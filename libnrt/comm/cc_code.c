@@ -48,6 +48,10 @@ NRT_STATUS nrt_cc_part_init(struct nrt_cc_part *part, const struct nrt_cc_links 
 {
 	memset(part, 0, sizeof(*part));
 	part->links = links;
+	if (nrt_plan_varies(run->op) && links->rights->cc->device->info.generation < 3)
+		return nrt_error_set(error, NRT_UNSUPPORTED_NEFF_VERSION,
+				     "%s: the DMA engines of this chip take no length that is known only at run time; a trn2 or trn3 does",
+				     nrt_plan_op_name(run->op));
 	if (nrt_cc_links_plan(links, run, &part->plan, error))
 		return error->status;
 	if (!nrt_plan_program(part->plan, links->me, &part->program, error))
@@ -344,7 +348,8 @@ void nrt_cc_code_show(struct nrt_cc_code *code, unsigned int nr,
 {
 	const uint8_t all = NRT_PLAN_READS(NRT_PLAN_INPUT) | NRT_PLAN_READS(NRT_PLAN_OUTPUT) |
 			    NRT_PLAN_WRITES(NRT_PLAN_OUTPUT) | NRT_PLAN_READS(NRT_PLAN_SCRATCH) |
-			    NRT_PLAN_WRITES(NRT_PLAN_SCRATCH);
+			    NRT_PLAN_WRITES(NRT_PLAN_SCRATCH) | NRT_PLAN_READS(NRT_PLAN_META) |
+			    NRT_PLAN_WRITES(NRT_PLAN_META);
 	struct nrt_cc_part *part = &code->parts[nr];
 	const uint64_t epoch = part->links->epoch + part->links->rights->epoch;
 	unsigned int i;
@@ -474,6 +479,27 @@ static unsigned int queue_of(const struct nrt_cc_code *code,
 	return q;
 }
 
+/* Which number of the metadata is larger than it may be. @place: of the step that read it. */
+static void describe_guard(const struct nrt_cc_part *part, const struct cc_place *place,
+			   const struct cc_guard *guard, char *text, size_t size)
+{
+	static const char * const rows[] = {
+		"send_counts", "send_displs", "recv_counts", "recv_displs",
+	};
+	const struct nrt_plan_value *value = &part->program.values[guard->value - 1];
+	unsigned int word = (unsigned int)(value->offset / sizeof(uint32_t));
+	unsigned int rank = other_end(&part->program, &part->program.steps[place->step]);
+
+	if (value->space == NRT_PLAN_META)
+		snprintf(text, size, "%s[%u] of its metadata is above %llu",
+			 rows[word / part->plan->nr_ranks % NRT_PLAN_NR_ROWS],
+			 word % part->plan->nr_ranks, (unsigned long long)guard->most);
+	else
+		snprintf(text, size, "recv_displs[%u] of the metadata of rank %u is above %llu",
+			 part->program.rank, part->links->ranks[rank],
+			 (unsigned long long)guard->most);
+}
+
 /* The part in which it failed. */
 static const struct nrt_cc_part *describe_fault(const struct nrt_cc_code *code,
 						const struct drm_neuron_wait_job *result,
@@ -520,18 +546,25 @@ NRT_STATUS nrt_cc_explain(struct nrt_cc_code *code, const struct drm_neuron_wait
 			  struct nrt_error *error)
 {
 	const struct nrt_cc_part *part;
+	const struct cc_guard *guard = NULL;
 	const char *what;
-	char where[256];
+	char where[256], number[96];
 	bool rank;
 	NRT_STATUS status = nrt_cause(result, &what);
 
 	if (!status)
 		return NRT_SUCCESS;
+	if (result->cause == NEURON_CAUSE_OPCODE && result->source == DRM_NEURON_ENGINE_SYNC)
+		guard = cc_guard_of_pc(&code->program, result->pc);
 	if (result->flags & DRM_NEURON_JOB_HANG)
 		part = describe_hang(code, result->job, where, sizeof(where), &rank);
 	else
 		part = describe_fault(code, result, where, sizeof(where));
-	return set_failure(error, status, part, where, what);
+	if (!guard)
+		return set_failure(error, status, part, where, what);
+	describe_guard(part, cc_place_of_pc(&code->program, result->pc), guard, number,
+		       sizeof(number));
+	return set_failure(error, NRT_EXEC_OOB, part, where, number);
 }
 
 void nrt_cc_explain_gang(struct nrt_cc_code *code, const struct drm_neuron_wait_job *result,

@@ -120,8 +120,10 @@ static bool does(const struct nrt_cc_code *code, const struct nrt_cc_run *run)
 
 	return plan->op == run->op && plan->reduce == run->reduce && plan->dtype == run->dtype &&
 	       plan->count == count_of(run) && plan->in_place == run->in_place &&
-	       plan->root == run->root && plan->priority == run->priority &&
-	       code->nr_channels == run->nr_channels && plan->nr_pairs == run->nr_pairs &&
+	       plan->recv_counts_known == run->recv_counts_known &&
+	       plan->has_rdispls == run->has_rdispls && plan->root == run->root &&
+	       plan->priority == run->priority && code->nr_channels == run->nr_channels &&
+	       plan->nr_pairs == run->nr_pairs &&
 	       (!run->nr_pairs || !memcmp(plan->pairs, run->pairs,
 					  run->nr_pairs * sizeof(*run->pairs)));
 }
@@ -232,6 +234,7 @@ static NRT_STATUS prepare(struct nrt_cc_group *group, const struct nrt_cc_run *r
 		return error->status;
 	shown->own[CC_SHOWN_INPUT] = run->input;
 	shown->own[CC_SHOWN_OUTPUT] = run->output;
+	shown->own[CC_SHOWN_META] = run->meta;
 	shown->own[CC_SHOWN_SCRATCH] = (struct nrt_cc_bytes){ group->scratch, 0, scratch };
 	return NRT_SUCCESS;
 }

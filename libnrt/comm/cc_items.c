@@ -62,7 +62,16 @@ static const struct neff_var *var_of(const struct nrt_cc_items *items, unsigned 
 	if (item->index < 0 || item->request.run.op == NRT_PLAN_BARRIER)
 		return NULL;
 	collective = &graph->collectives[item->index];
-	return &graph->vars[what == CC_SHOWN_INPUT ? collective->input : collective->output];
+	switch (what) {
+	case CC_SHOWN_INPUT:
+		return &graph->vars[collective->input];
+	case CC_SHOWN_OUTPUT:
+		return &graph->vars[collective->output];
+	case CC_SHOWN_META:
+		return neff_has_metadata(collective) ? &graph->vars[collective->metadata] : NULL;
+	default:
+		return NULL;
+	}
 }
 
 /* Can the variable be somewhere else in the next execution? */
@@ -100,7 +109,7 @@ void nrt_cc_items_find(struct nrt_cc_items *items, const struct nrt_binding *bin
 	for (i = 0; i < items->nr; i++) {
 		struct nrt_cc_item *item = &items->item[i];
 
-		for (what = CC_SHOWN_INPUT; what <= CC_SHOWN_OUTPUT; what++)
+		for (what = 0; what < NRT_CC_NR_SPACES; what++)
 			item->own[what] = bytes_of(items->model, binding, var_of(items, i, what));
 		item->own[CC_SHOWN_SCRATCH] = (struct nrt_cc_bytes){
 			items->scratch, 0, items->code->parts[i].program.scratch,
@@ -113,7 +122,7 @@ bool nrt_cc_items_move(const struct nrt_cc_items *items)
 	unsigned int i, what;
 
 	for (i = 0; i < items->nr; i++)
-		for (what = CC_SHOWN_INPUT; what <= CC_SHOWN_OUTPUT; what++)
+		for (what = 0; what < NRT_CC_NR_SPACES; what++)
 			if (var_moves(var_of(items, i, what)) &&
 			    nrt_cc_is_exposed(items->code->parts[i].plan,
 					      &items->code->parts[i].program, what))
@@ -148,6 +157,8 @@ static struct nrt_cc_request request_of(const struct nrt_model *model, unsigned 
 			.dtype = (uint8_t)collective->dtype,
 			.count = collective->count,
 			.in_place = collective->in_place,
+			.recv_counts_known = collective->recv_counts_known,
+			.has_rdispls = collective->has_rdispls,
 			.pairs = collective->nr_pairs ? collective->pairs : NULL,
 			.nr_pairs = collective->nr_pairs,
 			.root = collective->root,
@@ -168,6 +179,7 @@ static bool is_same(const struct nrt_cc_request *a, const struct nrt_cc_request 
 	return a->nr == b->nr && !memcmp(a->ranks, b->ranks, a->nr * sizeof(*a->ranks)) &&
 	       x->op == y->op && x->reduce == y->reduce && x->dtype == y->dtype &&
 	       x->count == y->count && x->in_place == y->in_place && x->root == y->root &&
+	       x->recv_counts_known == y->recv_counts_known && x->has_rdispls == y->has_rdispls &&
 	       x->priority == y->priority && x->nr_pairs == y->nr_pairs &&
 	       (!x->nr_pairs || !memcmp(x->pairs, y->pairs, x->nr_pairs * sizeof(*x->pairs)));
 }

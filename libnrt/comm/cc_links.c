@@ -61,6 +61,8 @@ NRT_STATUS nrt_cc_links_plan(const struct nrt_cc_links *links, const struct nrt_
 		.dtype = run->dtype,
 		.count = run->count,
 		.in_place = run->in_place,
+		.recv_counts_known = run->recv_counts_known,
+		.has_rdispls = run->has_rdispls,
 		.pairs = run->pairs,
 		.nr_pairs = run->nr_pairs,
 		.root = run->root,
@@ -124,6 +126,8 @@ struct nrt_cc_agreement nrt_cc_say(const struct nrt_cc_links *links, const struc
 		.dtype = run->dtype,
 		.in_place = run->in_place,
 		.algorithm = plan->choice.algorithm,
+		.metadata = (run->recv_counts_known ? NRT_CC_RECV_COUNTS_KNOWN : 0) |
+			    (run->has_rdispls ? NRT_CC_HAS_RDISPLS : 0),
 		.count = run->count,
 		.ranks = nrt_cc_hash(links->ranks, links->nr * sizeof(*links->ranks)),
 		.pairs = nrt_cc_hash(run->pairs, run->nr_pairs * sizeof(*run->pairs)),
@@ -157,8 +161,9 @@ static void describe(const struct nrt_cc_agreement *what, char *text, size_t siz
 static bool is_same(const struct nrt_cc_agreement *a, const struct nrt_cc_agreement *b)
 {
 	return a->op == b->op && a->reduce == b->reduce && a->dtype == b->dtype &&
-	       a->in_place == b->in_place && a->algorithm == b->algorithm && a->count == b->count &&
-	       a->ranks == b->ranks && a->pairs == b->pairs && a->root == b->root &&
+	       a->in_place == b->in_place && a->algorithm == b->algorithm &&
+	       a->metadata == b->metadata && a->count == b->count && a->ranks == b->ranks &&
+	       a->pairs == b->pairs && a->root == b->root &&
 	       a->nr_channels == b->nr_channels && a->priority == b->priority;
 }
 
@@ -191,7 +196,7 @@ NRT_STATUS nrt_cc_compare(const struct nrt_cc_links *links, const struct nrt_cc_
 			describe(&all[i], theirs, sizeof(theirs));
 			if (!strcmp(ours, theirs))
 				snprintf(theirs, sizeof(theirs),
-					 "the same among other ranks or in another order, or with another root, priority, pairs or channels");
+					 "the same among other ranks or in another order, or with another root, priority, pairs, channels or kind of metadata");
 			return nrt_error_set(error, NRT_INVALID,
 					     "the ranks do not agree: rank %u asks for %s, rank %u for %s",
 					     links->ranks[links->me], ours, links->ranks[i],

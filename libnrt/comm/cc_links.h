@@ -22,9 +22,11 @@ struct nrt_cc_bytes {
 /**
  * struct nrt_cc_run - a collective that a rank takes part in
  * @op, @reduce, @dtype, @count, @in_place: as in struct nrt_plan_ask
+ * @recv_counts_known, @has_rdispls: likewise
  * @pairs, @nr_pairs, @root, @nr_channels, @priority: likewise; the pairs are the caller's
  * @input, @output: where they are, from multiples of 4 bytes on. In place only the larger one is
  *	used, or the output if they are equal
+ * @meta: of *_V: likewise
  */
 struct nrt_cc_run {
 	enum nrt_plan_op op;
@@ -32,6 +34,8 @@ struct nrt_cc_run {
 	uint8_t dtype;
 	uint64_t count;
 	bool in_place;
+	bool recv_counts_known;
+	bool has_rdispls;
 	const struct nrt_plan_pair *pairs;
 	unsigned int nr_pairs;
 	unsigned int root;
@@ -39,7 +43,12 @@ struct nrt_cc_run {
 	uint8_t priority;
 	struct nrt_cc_bytes input;
 	struct nrt_cc_bytes output;
+	struct nrt_cc_bytes meta;
 };
+
+/* What a rank says of the metadata of its run, as bits. */
+#define NRT_CC_RECV_COUNTS_KNOWN	(1u << 0)
+#define NRT_CC_HAS_RDISPLS		(1u << 1)
 
 /* A rank has other buffers, or other semaphores, than the last time. */
 #define NRT_CC_FRESH_BUFFERS	(1u << 0)
@@ -50,6 +59,7 @@ struct nrt_cc_run {
  * @status: it cannot; what follows is zero then
  * @op, @reduce, @dtype, @in_place, @algorithm, @count, @root, @nr_channels, @priority: of the run;
  *	the same for all
+ * @metadata: likewise, NRT_CC_RECV_COUNTS_KNOWN and NRT_CC_HAS_RDISPLS
  * @fresh: what the others do not know yet: NRT_CC_FRESH_*
  * @ranks, @pairs: hashes of them; those of the ranks in their order
  * @first_sem, @nr_sems: its semaphores, counted from the first one that it grants on; zero as long
@@ -63,6 +73,7 @@ struct nrt_cc_agreement {
 	uint8_t dtype;
 	uint8_t in_place;
 	uint32_t algorithm;
+	uint32_t metadata;
 	uint32_t fresh;
 	uint64_t count;
 	uint64_t ranks;

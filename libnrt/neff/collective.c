@@ -33,11 +33,11 @@ static NRT_STATUS read_op(struct reader *reader)
 
 	if (neff_json_string(reader->object, reader->where, "op", &name, reader->error))
 		return reader->error->status;
-	/* Sizes that are known only at run time, and rings without a list, are not there yet. */
-	while (op < NRT_PLAN_ALL_GATHER_V &&
+	/* A ring is a permute with a list. */
+	while (op < NRT_PLAN_NR_OPS &&
 	       (op == NRT_PLAN_PERMUTE_RING || strcmp(nrt_plan_op_name(op), name)))
 		op++;
-	if (op == NRT_PLAN_ALL_GATHER_V)
+	if (op == NRT_PLAN_NR_OPS)
 		return nrt_error_set(reader->error, NRT_INVALID,
 				     "NEFF: %s: op \"%.32s\" is not supported", reader->where,
 				     name);
@@ -217,8 +217,10 @@ static NRT_STATUS check_sizes(struct reader *reader)
 	struct neff_collective *to = reader->to;
 	const struct neff_var *input = &reader->graph->vars[to->input];
 	const struct neff_var *output = &reader->graph->vars[to->output];
-	bool scatters = to->op == NRT_PLAN_REDUCE_SCATTER || to->op == NRT_PLAN_ALL_TO_ALL;
-	bool gathers = to->op == NRT_PLAN_ALL_GATHER || to->op == NRT_PLAN_ALL_TO_ALL;
+	bool each = to->op == NRT_PLAN_ALL_TO_ALL || to->op == NRT_PLAN_ALL_TO_ALL_V;
+	bool scatters = each || to->op == NRT_PLAN_REDUCE_SCATTER ||
+			to->op == NRT_PLAN_REDUCE_SCATTER_V;
+	bool gathers = each || to->op == NRT_PLAN_ALL_GATHER || to->op == NRT_PLAN_ALL_GATHER_V;
 	uint64_t in = scatters ? to->group_size : 1, out = gathers ? to->group_size : 1;
 	unsigned int element = nrt_plan_type_size(to->dtype);
 
@@ -233,10 +235,48 @@ static NRT_STATUS check_sizes(struct reader *reader)
 			     (unsigned long long)output->size, element);
 }
 
+/* Rows of numbers of all ranks: how much goes where. */
+static NRT_STATUS read_metadata(struct reader *reader)
+{
+	static const char * const keys[] = { "metadata", "recv_counts_known", "has_rdispls" };
+	struct neff_collective *to = reader->to;
+	int64_t known, displs;
+	uint64_t rows, bytes;
+	size_t i;
+
+	for (i = 0; !neff_has_metadata(to) && i < 3; i++)
+		if (json_object_object_get_ex(reader->object, keys[i], NULL))
+			return nrt_error_set(reader->error, NRT_INVALID,
+					     "NEFF: %s: %s has no \"%s\"", reader->where,
+					     nrt_plan_op_name(to->op), keys[i]);
+	if (!neff_has_metadata(to))
+		return NRT_SUCCESS;
+	if (neff_json_int_or(reader->object, reader->where, keys[1], 0, 1, 0, &known,
+			     reader->error) ||
+	    neff_json_int_or(reader->object, reader->where, keys[2], 0, 1, 0, &displs,
+			     reader->error))
+		return reader->error->status;
+	to->recv_counts_known = known;
+	to->has_rdispls = displs;
+	if (find_tensor(reader, keys[0], neff_writes_metadata(to), &to->metadata))
+		return reader->error->status;
+	rows = to->has_rdispls ? NRT_PLAN_NR_ROWS : NRT_PLAN_NR_ROWS - 1;
+	bytes = rows * to->group_size * sizeof(uint32_t);
+	if (reader->graph->vars[to->metadata].size == bytes)
+		return NRT_SUCCESS;
+	return nrt_error_set(reader->error, NRT_INVALID,
+			     "NEFF: %s: the metadata of %u ranks are %llu rows of uint32, %llu bytes, and \"%.64s\" has %llu",
+			     reader->where, to->group_size, (unsigned long long)rows,
+			     (unsigned long long)bytes, reader->graph->vars[to->metadata].name,
+			     (unsigned long long)reader->graph->vars[to->metadata].size);
+}
+
 static NRT_STATUS read_tensors(struct reader *reader)
 {
 	struct neff_collective *to = reader->to;
 
+	if (read_metadata(reader))
+		return reader->error->status;
 	if (to->op == NRT_PLAN_BARRIER)
 		return NRT_SUCCESS;
 	if (read_dtype(reader) || find_tensor(reader, "input", false, &to->input) ||
@@ -254,7 +294,8 @@ static NRT_STATUS try_plan(struct reader *reader)
 		.op = to->op, .reduce = to->reduce, .dtype = (uint8_t)to->dtype,
 		.count = to->count, .nr_ranks = to->group_size, .pairs = to->pairs,
 		.nr_pairs = to->nr_pairs, .root = to->root, .in_place = to->in_place,
-		.priority = to->priority,
+		.priority = to->priority, .recv_counts_known = to->recv_counts_known,
+		.has_rdispls = to->has_rdispls,
 	};
 	struct nrt_plan *plan;
 	struct nrt_error why;
@@ -270,7 +311,7 @@ static NRT_STATUS read_one(struct reader *reader)
 {
 	static const char *const allowed[] = {
 		"op", "reduce", "dtype", "input", "output", "replica_groups", "pairs", "root",
-		"priority", "semaphore", NULL,
+		"priority", "semaphore", "metadata", "recv_counts_known", "has_rdispls", NULL,
 	};
 
 	if (!json_object_is_type(reader->object, json_type_object))

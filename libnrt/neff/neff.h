@@ -208,8 +208,10 @@ struct neff_desc {
 /**
  * struct neff_collective - a collective that the graph starts
  * @op, @reduce, @dtype, @count, @pairs, @nr_pairs, @root, @priority: as of struct nrt_plan_ask
+ * @recv_counts_known, @has_rdispls: likewise
  * @in_place: @input is @output
  * @input, @output: indexes of variables; of no meaning for a barrier
+ * @metadata: the same; only with neff_has_metadata()
  * @groups, @nr_groups: replica groups of @group_size ranks each, one behind the other in @ranks
  * @semaphore: incremented when it is complete
  */
@@ -222,14 +224,29 @@ struct neff_collective {
 	unsigned int nr_pairs;
 	unsigned int root;
 	uint8_t priority;
+	bool recv_counts_known;
+	bool has_rdispls;
 	bool in_place;
 	unsigned int input;
 	unsigned int output;
+	unsigned int metadata;
 	uint32_t *ranks;
 	unsigned int group_size;
 	unsigned int nr_groups;
 	unsigned int semaphore;
 };
+
+/* Is how much is moved known only when the program runs? */
+static inline bool neff_has_metadata(const struct neff_collective *collective)
+{
+	return nrt_plan_varies(collective->op);
+}
+
+/* Does it write the counts that a rank receives? */
+static inline bool neff_writes_metadata(const struct neff_collective *collective)
+{
+	return collective->op != NRT_PLAN_REDUCE_SCATTER_V && !collective->recv_counts_known;
+}
 
 /**
  * struct neff_line - where an instruction and those behind it are from

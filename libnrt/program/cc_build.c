@@ -17,6 +17,7 @@ struct builder {
 	struct cc_program *program;
 	struct dma_writer writer;
 	unsigned int piece;
+	unsigned int nr_queues;
 	struct nrt_error *error;
 };
 
@@ -42,6 +43,46 @@ static struct neuron_inst *emit(struct builder *builder, enum neuron_opcode opco
 	memset(inst, 0, sizeof(*inst));
 	inst->opcode = (uint8_t)opcode;
 	return inst;
+}
+
+/* Register @reg becomes itself @op @value. */
+static NRT_STATUS alu(struct builder *builder, enum neuron_alu op, uint8_t to, uint8_t reg,
+		      uint32_t value)
+{
+	struct neuron_inst *inst = emit(builder, NEURON_OP_REG_ALU);
+
+	if (!inst)
+		return builder->error->status;
+	inst->op0 = (uint8_t)op;
+	inst->flags = NEURON_INST_IMM;
+	inst->reg[0] = to;
+	inst->reg[1] = reg;
+	inst->imm0 = htole32(value);
+	return NRT_SUCCESS;
+}
+
+/* Go to the instruction that is @further behind the next one if @reg @op @value; BYPASS: always. */
+static NRT_STATUS branch(struct builder *builder, enum neuron_alu op, uint8_t reg, uint32_t value,
+			 int further)
+{
+	struct neuron_inst *inst = emit(builder, NEURON_OP_BRANCH);
+
+	if (!inst)
+		return builder->error->status;
+	inst->op0 = (uint8_t)op;
+	inst->flags = op == NEURON_ALU_BYPASS ? 0 : NEURON_INST_IMM;
+	inst->reg[0] = reg;
+	inst->imm0 = htole32(value);
+	inst->addr = htole64(builder->program->count + (uint64_t)(int64_t)further);
+	return NRT_SUCCESS;
+}
+
+/* The instruction gives work to queue @queue. */
+static void name_queue(struct builder *builder, struct neuron_inst *inst, unsigned int queue)
+{
+	inst->reg[0] = (uint8_t)queue;
+	if (queue >= builder->nr_queues)
+		builder->nr_queues = queue + 1;
 }
 
 static void take(const struct builder *builder, struct neuron_inst *inst,
@@ -174,7 +215,7 @@ static NRT_STATUS add_operations(struct builder *builder, const struct nrt_plan_
 static NRT_STATUS add_move(struct builder *builder, const struct nrt_plan_step *step,
 			   struct dma_ring *ring)
 {
-	if (step->move == NRT_PLAN_NO_MOVE || !step->bytes)
+	if (step->move == NRT_PLAN_NO_MOVE || !step->bytes || step->length)
 		return NRT_SUCCESS;
 	if (step->move == NRT_PLAN_COPY && step->nr_dst == 1)
 		return add_copy(builder, step, ring);
@@ -193,6 +234,141 @@ static NRT_STATUS add_posts(struct builder *builder, const struct nrt_plan_step 
 					    CC_SHOWN_SEMAPHORES), post[i].sem, post[i].value))
 			return builder->error->status;
 	return NRT_SUCCESS;
+}
+
+/* --- Moves whose length is known when they run --- */
+
+/* An illegal instruction, which the program passes by if register @reg is 0 to @most. */
+static NRT_STATUS guard(struct builder *builder, uint8_t reg, unsigned int value, uint64_t most)
+{
+	struct cc_program *program = builder->program;
+	size_t room = program->guard_room ? program->guard_room * 2 : 16;
+	struct cc_guard *grown;
+
+	if (program->nr_guards == program->guard_room) {
+		grown = reallocarray(program->guards, room, sizeof(*grown));
+		if (!grown)
+			return nrt_error_memory(builder->error);
+		program->guards = grown;
+		program->guard_room = room;
+	}
+	if (branch(builder, NEURON_ALU_IS_LT, reg, 0, 1) ||
+	    branch(builder, NEURON_ALU_IS_LE, reg, (uint32_t)most, 1))
+		return builder->error->status;
+	program->guards[program->nr_guards++] = (struct cc_guard){
+		.pc = program->count, .piece = builder->piece, .value = value, .most = most,
+	};
+	return emit(builder, NEURON_OP_ILLEGAL) ? NRT_SUCCESS : builder->error->status;
+}
+
+/* Register @reg gets value @value of the part, at most @most; without a value it is 0. */
+static NRT_STATUS load(struct builder *builder, uint8_t reg, unsigned int value, uint64_t most)
+{
+	const struct nrt_plan_end where = {
+		.rank = (uint16_t)builder->part->rank,
+		.space = value ? builder->part->values[value - 1].space : 0,
+		.offset = value ? builder->part->values[value - 1].offset : 0,
+	};
+	struct neuron_inst *inst;
+
+	inst = emit(builder, value ? NEURON_OP_REG_LOAD : NEURON_OP_REG_SET);
+	if (!inst)
+		return builder->error->status;
+	inst->reg[0] = reg;
+	if (!value)
+		return NRT_SUCCESS;
+	inst->addr = htole64(address(builder, &where));
+	return guard(builder, reg, value, most);
+}
+
+/* What the packets of @step are made of: they begin where its ends do. */
+static NRT_STATUS add_block(struct builder *builder, const struct nrt_plan_step *step,
+			    uint64_t *addr)
+{
+	struct neuron_udma_dge block = { .op = block_of(builder, step) };
+	unsigned int i;
+
+	block.op.src_dtype = builder->plan->dtype;
+	block.op.dst_dtype = builder->plan->dtype;
+	line(&block.op.src, 1, builder->plan->element);
+	line(&block.op.dst, 1, builder->plan->element);
+	for (i = 0; i < step->nr_src; i++)
+		block.src[i] = htole64(address(builder, nrt_plan_src(builder->part, step) + i));
+	for (i = 0; i < step->nr_dst; i++)
+		block.dst[i] = htole64(address(builder, nrt_plan_dst(builder->part, step) + i));
+	return dma_constant(&builder->writer, &block, sizeof(block), addr);
+}
+
+/* The most that a displacement of @end may be: what it points to lies in its space. */
+static NRT_STATUS reach(const struct builder *builder, const struct nrt_plan_end *end,
+			uint64_t *most)
+{
+	uint64_t bytes = builder->plan->bytes[end->space];
+
+	*most = bytes / builder->plan->element;
+	if (bytes <= UINT32_MAX && *most <= INT32_MAX)
+		return NRT_SUCCESS;
+	return nrt_error_set(builder->error, NRT_INVALID,
+			     "%s: a tensor of %llu bytes; displacements reach 4 GiB, and 2^31 elements",
+			     nrt_plan_op_name(builder->plan->op), (unsigned long long)bytes);
+}
+
+/* Registers of a move: what is left, where it is, and the elements of a packet. */
+enum { R_LEFT = 1, R_FROM, R_TO, R_PACKET };
+
+static NRT_STATUS load_all(struct builder *builder, const struct nrt_plan_step *step)
+{
+	const struct nrt_plan_end *src = nrt_plan_src(builder->part, step);
+	const struct nrt_plan_end *dst = nrt_plan_dst(builder->part, step);
+	const uint32_t element = builder->plan->element;
+	uint64_t from, to;
+
+	if (reach(builder, src, &from) || reach(builder, dst, &to) ||
+	    load(builder, R_LEFT, step->length, step->bytes / element) ||
+	    load(builder, R_FROM, src->value, from) || load(builder, R_TO, dst->value, to))
+		return builder->error->status;
+	if (alu(builder, NEURON_ALU_MULTIPLY, R_FROM, R_FROM, element))
+		return builder->error->status;
+	return alu(builder, NEURON_ALU_MULTIPLY, R_TO, R_TO, element);
+}
+
+/* Register @reg elements go from and to where the others say; 0 elements are no error. */
+static NRT_STATUS generate(struct builder *builder, const struct nrt_plan_step *step,
+			   uint64_t block, uint8_t reg)
+{
+	struct neuron_inst *inst = emit(builder, NEURON_OP_DMA_GENERATE);
+
+	if (!inst)
+		return builder->error->status;
+	inst->mode = htole16(NEURON_INST_LENGTH >> 8);
+	name_queue(builder, inst, step->queue);
+	inst->reg[2] = R_FROM;
+	inst->reg[3] = R_TO;
+	inst->imm0 = htole32(reg);
+	inst->addr = htole64(block);
+	return NRT_SUCCESS;
+}
+
+/* As many packets as the number in the register needs. */
+static NRT_STATUS add_varied(struct builder *builder, const struct nrt_plan_step *step)
+{
+	const uint32_t element = builder->plan->element;
+	const uint32_t most = NEURON_UDMA_OP_MAX_ELEMENTS / (step->nr_src + step->nr_dst);
+	uint64_t block;
+
+	if (load_all(builder, step) || add_block(builder, step, &block))
+		return builder->error->status;
+	if (step->bytes / element <= most)
+		return generate(builder, step, block, R_LEFT);
+	/* Seven instructions. */
+	if (branch(builder, NEURON_ALU_IS_LE, R_LEFT, 0, 6) ||
+	    alu(builder, NEURON_ALU_MIN, R_PACKET, R_LEFT, most) ||
+	    generate(builder, step, block, R_PACKET) ||
+	    alu(builder, NEURON_ALU_ADD, R_FROM, R_FROM, most * element) ||
+	    alu(builder, NEURON_ALU_ADD, R_TO, R_TO, most * element) ||
+	    alu(builder, NEURON_ALU_SUBTRACT, R_LEFT, R_LEFT, most))
+		return builder->error->status;
+	return branch(builder, NEURON_ALU_BYPASS, 0, 0, -7);
 }
 
 /* --- Steps --- */
@@ -232,7 +408,7 @@ static NRT_STATUS add_trigger(struct builder *builder, const struct nrt_plan_ste
 		take(builder, inst, wait);
 	if (ring->used == m2s)
 		return NRT_SUCCESS;
-	inst->reg[0] = step->queue;
+	name_queue(builder, inst, step->queue);
 	inst->imm0 = htole32(ring->used - m2s);
 	inst->imm1 = htole32(ring->s2m_used - s2m);
 	return NRT_SUCCESS;
@@ -242,17 +418,19 @@ static NRT_STATUS add_step(struct builder *builder, size_t number)
 {
 	const struct nrt_plan_step *step = &builder->part->steps[number];
 	const struct nrt_plan_sync *waits = nrt_plan_waits(builder->part, step);
+	/* The trigger itself waits for the last one; numbers are read behind all waits. */
+	unsigned int last = step->nr_wait && !step->length, i;
 	struct neuron_inst *inst;
-	unsigned int i;
 
-	for (i = 0; i + 1u < step->nr_wait; i++) {
+	for (i = 0; i + last < step->nr_wait; i++) {
 		inst = emit(builder, NEURON_OP_NOP);
 		if (!inst)
 			return builder->error->status;
 		take(builder, inst, &waits[i]);
 	}
-	/* The trigger itself waits for the last one. */
-	if (add_trigger(builder, step, step->nr_wait ? &waits[i] : NULL))
+	if (step->length && add_varied(builder, step))
+		return builder->error->status;
+	if (add_trigger(builder, step, last ? &waits[i] : NULL))
 		return builder->error->status;
 	add_place(builder, number, step->queue);
 	return NRT_SUCCESS;
@@ -286,7 +464,7 @@ static NRT_STATUS add_signal(struct builder *builder, unsigned int queue, uint32
 	inst = emit(builder, NEURON_OP_DMA_TRIGGER);
 	if (!inst)
 		return builder->error->status;
-	inst->reg[0] = (uint8_t)queue;
+	name_queue(builder, inst, queue);
 	inst->imm0 = htole32(ring->used - m2s);
 	inst->imm1 = htole32(ring->s2m_used - s2m);
 	return NRT_SUCCESS;
@@ -361,8 +539,7 @@ static NRT_STATUS build_all(struct builder *builder, const struct cc_piece *piec
 	if (!emit(builder, NEURON_OP_HALT))
 		return builder->error->status;
 	/* The last ones may be unused. */
-	while (program->nr_rings && !program->rings[program->nr_rings - 1].used)
-		program->nr_rings--;
+	program->nr_rings = builder->nr_queues;
 	for (q = 0; q < program->nr_rings; q++)
 		if (dma_ring_pad(&builder->writer, &program->rings[q]))
 			return builder->error->status;
@@ -377,14 +554,8 @@ NRT_STATUS cc_program_build(const struct cc_piece *pieces, unsigned int nr, uint
 		.error = error,
 	};
 	NRT_STATUS status;
-	unsigned int i;
 
 	memset(program, 0, sizeof(*program));
-	for (i = 0; i < nr; i++)
-		if (pieces[i].part->nr_values)
-			return nrt_error_set(error, NRT_INVALID,
-					     "%s: counts that are known only at run time are not implemented",
-					     nrt_plan_op_name(pieces[i].plan->op));
 	status = dma_writer_init(&builder.writer, constants, MAX_DESCS, "collectives", error);
 	if (!status)
 		status = build_all(&builder, pieces, nr);
@@ -402,6 +573,7 @@ void cc_program_free(struct cc_program *program)
 		dma_ring_free(&program->rings[q]);
 	free(program->rings);
 	free(program->places);
+	free(program->guards);
 	free(program->image);
 	dma_constants_free(&program->constants);
 	memset(program, 0, sizeof(*program));
@@ -416,6 +588,16 @@ const struct cc_place *cc_place_of_pc(const struct cc_program *program, uint32_t
 	for (i = 0; i < program->nr_places; i++)
 		if (pc < program->places[i].pc)
 			return &program->places[i];
+	return NULL;
+}
+
+const struct cc_guard *cc_guard_of_pc(const struct cc_program *program, uint32_t pc)
+{
+	size_t i;
+
+	for (i = 0; i < program->nr_guards; i++)
+		if (program->guards[i].pc == pc)
+			return &program->guards[i];
 	return NULL;
 }
 

@@ -7,6 +7,9 @@
  * the semaphores that a step waits for, and triggers the packets of the step: its move, and behind
  * it in the same queue the posts. A copy to one place is pieces of 64 KiB; everything else is
  * operations of the DMA engine (dma_op.h).
+ *
+ * A move whose length is known only when the program runs has no descriptors. The CC-core loads the
+ * length and the displacements into registers, judges them, and generates the packets.
  */
 #ifndef LIBNRT_PROGRAM_CC_BUILD_H
 #define LIBNRT_PROGRAM_CC_BUILD_H
@@ -19,6 +22,7 @@ enum cc_shown {
 	CC_SHOWN_INPUT = NRT_PLAN_INPUT,
 	CC_SHOWN_OUTPUT = NRT_PLAN_OUTPUT,
 	CC_SHOWN_SCRATCH = NRT_PLAN_SCRATCH,
+	CC_SHOWN_META = NRT_PLAN_META,
 	CC_SHOWN_SEMAPHORES,
 	CC_NR_SHOWN
 };
@@ -84,11 +88,25 @@ struct cc_place {
 };
 
 /**
+ * struct cc_guard - an illegal instruction that is reached if a number is too large
+ * @pc: the instruction
+ * @piece, @value: number @value - 1 of the values of that piece
+ * @most: that it may be, in elements
+ */
+struct cc_guard {
+	uint32_t pc;
+	unsigned int piece;
+	unsigned int value;
+	uint64_t most;
+};
+
+/**
  * struct cc_program - a program of a CC-core
  * @image, @count: instructions; @room are allocated
  * @rings, @nr_rings: by queue of the plans' programs
  * @constants: what the rings read besides buffers
  * @places, @nr_places: of the steps, and of what follows the last one of each piece
+ * @guards, @nr_guards: of the numbers that are known when it runs; @guard_room are allocated
  */
 struct cc_program {
 	struct neuron_inst *image;
@@ -99,12 +117,15 @@ struct cc_program {
 	struct dma_constants constants;
 	struct cc_place *places;
 	size_t nr_places;
+	struct cc_guard *guards;
+	size_t nr_guards;
+	size_t guard_room;
 };
 
 /*
  * Build the program of @nr @pieces, in their order. Its constants are shown by the window
  * @constants. On success cc_program_free() frees what is in @program; on failure there is nothing
- * to free. NRT_INVALID: a plan has numbers that are known only at run time; NRT_RESOURCE.
+ * to free. NRT_INVALID: a tensor is too large for displacements in 32 bits; NRT_RESOURCE.
  */
 NRT_STATUS cc_program_build(const struct cc_piece *pieces, unsigned int nr, uint32_t constants,
 			    struct cc_program *program, struct nrt_error *error);
@@ -112,6 +133,9 @@ void cc_program_free(struct cc_program *program);
 
 /* The step that instruction @pc belongs to; NULL: it is the end. */
 const struct cc_place *cc_place_of_pc(const struct cc_program *program, uint32_t pc);
+
+/* What is wrong when the instruction at @pc is illegal; NULL: something else. */
+const struct cc_guard *cc_guard_of_pc(const struct cc_program *program, uint32_t pc);
 
 /* The step that a descriptor of queue @queue belongs to, or NULL. */
 const struct cc_place *cc_place_of_descriptor(const struct cc_program *program,

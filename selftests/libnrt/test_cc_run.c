@@ -20,6 +20,8 @@
 #define ROOM		(1u << 20)
 #define LIMIT_S		300
 #define UNTOUCHED	0xa5
+#define UNTOUCHED_WORD	0xa5a5a5a5u
+#define META_WORDS	(NRT_PLAN_NR_ROWS * MAX_RANKS)
 
 /**
  * struct task - a collective of all ranks of a group
@@ -52,7 +54,7 @@ struct rank {
 	struct job *job;
 	pthread_t thread;
 	unsigned int number;
-	struct nrt_bo *bo[2];
+	struct nrt_bo *bo[3];
 	struct nrt_world *world;
 	struct nrt_cc_group *group;
 	struct nrt_error error;
@@ -101,14 +103,51 @@ static uint64_t seed_of(const struct task *task, unsigned int group, unsigned in
 	return task->plan->count + 100 * group + 1000 * round + 7 * task->plan->op;
 }
 
+/* Any counts; what is reduced has one on all ranks. Blocks end where there is no room left. */
+static void fill_meta(const struct nrt_plan *plan, unsigned int rank, uint64_t seed, uint32_t *meta)
+{
+	unsigned int n = plan->nr_ranks, i;
+	uint32_t most = (uint32_t)plan->count, count;
+
+	for (i = 0; i < n; i++) {
+		count = (uint32_t)(seed * 31 + i * 7919 +
+				   (plan->op == NRT_PLAN_REDUCE_SCATTER_V ? 0 : rank * 104729));
+		count = i == seed % n ? most : count % (most + 1);
+		meta[NRT_PLAN_SEND_COUNTS * n + i] = count;
+		meta[NRT_PLAN_SEND_DISPLS * n + i] = most - count;
+		if (plan->op != NRT_PLAN_ALL_GATHER_V)
+			meta[NRT_PLAN_SEND_DISPLS * n + i] += (n - 1 - i) * most;
+		meta[NRT_PLAN_RECV_COUNTS * n + i] = UNTOUCHED_WORD;
+		meta[NRT_PLAN_RECV_DISPLS * n + i] = (n - 1 - i) * most;
+	}
+}
+
+/* Do the counts that @rank has got agree with what the others sent? */
+static bool counts_are_right(const struct nrt_plan *plan, unsigned int rank,
+			     const uint32_t *const *meta, const uint32_t *got)
+{
+	unsigned int column = plan->op == NRT_PLAN_ALL_GATHER_V ? 0 : rank, n = plan->nr_ranks, i;
+	uint32_t want;
+
+	for (i = 0; nrt_plan_varies(plan->op) && i < n; i++) {
+		want = plan->recv_counts_known || plan->op == NRT_PLAN_REDUCE_SCATTER_V ?
+		       UNTOUCHED_WORD : meta[i][column];
+		if (got[NRT_PLAN_RECV_COUNTS * n + i] != want)
+			return false;
+	}
+	return true;
+}
+
 static bool is_right(const struct task *task, unsigned int rank, unsigned int group,
-		     unsigned int round, const uint8_t *got)
+		     unsigned int round, const uint8_t *got, const uint32_t *got_meta)
 {
 	const struct nrt_plan *plan = task->plan;
 	uint64_t in = plan->bytes[NRT_PLAN_INPUT], out = plan->bytes[NRT_PLAN_OUTPUT];
+	uint32_t words[MAX_RANKS][META_WORDS];
+	const uint32_t *meta[MAX_RANKS];
 	const uint8_t *input[MAX_RANKS];
 	struct nrt_reference reference = {
-		.plan = plan, .input = input, .combine = combine, .arg = (void *)plan,
+		.plan = plan, .input = input, .meta = meta, .combine = combine, .arg = (void *)plan,
 	};
 	uint8_t *all = malloc(plan->nr_ranks * in + 1), *want = malloc(out + 1);
 	struct nrt_error error;
@@ -118,11 +157,14 @@ static bool is_right(const struct task *task, unsigned int rank, unsigned int gr
 	for (i = 0; i < plan->nr_ranks; i++) {
 		input[i] = all + i * in;
 		fill(all + i * in, in, i, seed_of(task, group, round));
+		fill_meta(plan, i, seed_of(task, group, round), words[i]);
+		meta[i] = words[i];
 	}
 	memset(want, UNTOUCHED, out);
 	if (plan->in_place && plan->op == NRT_PLAN_PERMUTE)
 		memcpy(want, input[rank], out);
-	right = !nrt_plan_reference(&reference, rank, want, &error) && !memcmp(want, got, out);
+	right = !nrt_plan_reference(&reference, rank, want, &error) && !memcmp(want, got, out) &&
+		counts_are_right(plan, rank, meta, got_meta);
 	free(all);
 	free(want);
 	return right;
@@ -146,7 +188,7 @@ static NRT_STATUS join_all(struct rank *rank, struct nrt_state *state)
 		ranks[job->ranks - 1 - i] = i * job->groups + rank->number % job->groups;
 	rank->group = nrt_cc_group_find(rank->world, ranks, job->ranks,
 					job->ranks - 1 - rank->number / job->groups, &rank->error);
-	for (i = 0; rank->group && i < 2; i++)
+	for (i = 0; rank->group && i < 3; i++)
 		if (nrt_bo_create(vcore->device, ROOM, DRM_NEURON_BO_HBM, vcore->stack,
 				  DRM_NEURON_CATEGORY_TENSORS, &rank->bo[i], &rank->error))
 			return rank->error.status;
@@ -165,6 +207,9 @@ static struct nrt_cc_run run_of(const struct rank *rank, const struct task *task
 		.nr_channels = task->ask.nr_channels, .priority = task->ask.priority,
 		.input = { rank->bo[0], at, plan->bytes[NRT_PLAN_INPUT] },
 		.output = { rank->bo[1], at + 4, plan->bytes[NRT_PLAN_OUTPUT] },
+		.recv_counts_known = task->ask.recv_counts_known,
+		.has_rdispls = task->ask.has_rdispls,
+		.meta = { rank->bo[2], at + 8, plan->bytes[NRT_PLAN_META] },
 	};
 
 	if (!run.in_place)
@@ -175,9 +220,24 @@ static struct nrt_cc_run run_of(const struct rank *rank, const struct task *task
 	return run;
 }
 
-static NRT_STATUS put(struct nrt_cc_bytes to, const uint8_t *bytes, struct nrt_error *error)
+static NRT_STATUS put(struct nrt_cc_bytes to, const void *bytes, struct nrt_error *error)
 {
 	return to.length ? nrt_bo_write(to.bo, to.offset, bytes, to.length, error) : NRT_SUCCESS;
+}
+
+static NRT_STATUS get(struct nrt_cc_bytes from, void *bytes, struct nrt_error *error)
+{
+	return from.length ? nrt_bo_read(from.bo, from.offset, bytes, from.length, error) :
+			     NRT_SUCCESS;
+}
+
+static void drop(struct rank *rank)
+{
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		nrt_bo_put(rank->bo[i]);
+	nrt_world_put(rank->world);
 }
 
 static NRT_STATUS run_task(struct rank *rank, const struct task *task, unsigned int round,
@@ -188,18 +248,20 @@ static NRT_STATUS run_task(struct rank *rank, const struct task *task, unsigned 
 	unsigned int group = rank->number % job->groups;
 	struct nrt_cc_run run = run_of(rank, task, me);
 	struct nrt_error *error = &rank->error;
+	uint32_t meta[META_WORDS];
 	struct nrt_cc_job begun;
 
+	fill_meta(task->plan, me, seed_of(task, group, round), meta);
 	memset(bytes, UNTOUCHED, ROOM);
 	if (put(run.output, bytes, error))
 		return error->status;
 	fill(bytes, run.input.length, me, seed_of(task, group, round));
-	if (put(run.input, bytes, error) || nrt_cc_begin(rank->group, &run, &begun, error) ||
-	    nrt_cc_end(rank->group, &begun, error) ||
-	    (run.output.length &&
-	     nrt_bo_read(run.output.bo, run.output.offset, bytes, run.output.length, error)))
+	if (put(run.meta, meta, error) || put(run.input, bytes, error) ||
+	    nrt_cc_begin(rank->group, &run, &begun, error) ||
+	    nrt_cc_end(rank->group, &begun, error) || get(run.output, bytes, error) ||
+	    get(run.meta, meta, error))
 		return error->status;
-	if (!is_right(task, me, group, round, bytes))
+	if (!is_right(task, me, group, round, bytes, meta))
 		rank->wrong = task;
 	return NRT_SUCCESS;
 }
@@ -216,9 +278,7 @@ static void *run_rank(void *arg)
 		for (round = 0; round < 2 && !rank->status && !rank->wrong; round++)
 			if (rank->job->task[i].plan)
 				rank->status = run_task(rank, &rank->job->task[i], round, bytes);
-	nrt_bo_put(rank->bo[0]);
-	nrt_bo_put(rank->bo[1]);
-	nrt_world_put(rank->world);
+	drop(rank);
 	nrt_leave(state);
 	free(bytes);
 	return NULL;
@@ -361,7 +421,8 @@ static struct task *add(struct _test_data_cc_run *self, enum nrt_plan_op op, uns
 	task->ask = (struct nrt_plan_ask){
 		.op = op, .dtype = (uint8_t)dtype, .count = count, .in_place = in_place,
 	};
-	if (op == NRT_PLAN_ALL_REDUCE || op == NRT_PLAN_REDUCE_SCATTER)
+	if (op == NRT_PLAN_ALL_REDUCE || op == NRT_PLAN_REDUCE_SCATTER ||
+	    op == NRT_PLAN_REDUCE_SCATTER_V)
 		task->ask.reduce = NRT_PLAN_ADD;
 	return task;
 }
@@ -389,6 +450,21 @@ static void add_operations(struct _test_data_cc_run *self, unsigned int ranks, u
 		task = add(self, NRT_PLAN_PERMUTE_RING, dtype, count, in_place);
 		task->ask.nr_channels = i;
 		task->ask.reduce = i == 2 && !in_place ? NRT_PLAN_ADD : NRT_PLAN_REDUCE_NONE;
+	}
+}
+
+/* Those whose counts are known when they run. */
+static void add_varied(struct _test_data_cc_run *self, unsigned int dtype, uint64_t count)
+{
+	unsigned int kind;
+
+	add(self, NRT_PLAN_REDUCE_SCATTER_V, dtype, count, false);
+	for (kind = 0; kind < 4; kind++) {
+		struct task *task = add(self, kind == 3 ? NRT_PLAN_ALL_GATHER_V :
+						NRT_PLAN_ALL_TO_ALL_V, dtype, count, false);
+
+		task->ask.recv_counts_known = kind == 1;
+		task->ask.has_rdispls = kind == 2;
 	}
 }
 
@@ -460,6 +536,31 @@ TEST_F_TIMEOUT(cc_run, types, LIMIT_S)
 	EXPECT_LE(60, self->done);
 }
 
+/* Blocks of one packet, and of several. */
+TEST_F_TIMEOUT(cc_run, varied, LIMIT_S)
+{
+	static const struct { unsigned int ranks, dtype; uint64_t count; } cases[] = {
+		{ 1, NEURON_DTYPE_FP32, 100 },
+		{ 2, NEURON_DTYPE_INT8, 300001 },
+		{ 3, NEURON_DTYPE_BF16, 1 },
+		{ 4, NEURON_DTYPE_FP32, 1013 },
+		{ 5, NEURON_DTYPE_UINT16, 77 },
+		{ 16, NEURON_DTYPE_FP32, 307 },
+		{ 16, NEURON_DTYPE_INT8, 40007 },
+	};
+	unsigned int i, asked = 0;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (cases[i].ranks > self->cores)
+			continue;
+		begin_job(self, cases[i].ranks, 1, i % 2);
+		add_varied(self, cases[i].dtype, cases[i].count);
+		asked += self->job->nr;
+		run_job(_metadata, self, NULL);
+	}
+	EXPECT_EQ(asked, self->done);
+}
+
 /* Two groups of one world do the same side by side. */
 TEST_F_TIMEOUT(cc_run, groups, LIMIT_S)
 {
@@ -493,9 +594,7 @@ static void *run_odd(void *arg)
 		odd->rank.status = nrt_cc_begin(odd->rank.group, &run, &job, &odd->rank.error);
 	if (!odd->rank.status)
 		odd->rank.status = nrt_cc_end(odd->rank.group, &job, &odd->rank.error);
-	nrt_bo_put(odd->rank.bo[0]);
-	nrt_bo_put(odd->rank.bo[1]);
-	nrt_world_put(odd->rank.world);
+	drop(&odd->rank);
 	return NULL;
 }
 
@@ -535,6 +634,106 @@ TEST_F_TIMEOUT(cc_run, disagreement, LIMIT_S)
 				TH_LOG("%u: %s", kind, odd[i].rank.error.text);
 			nrt_plan_free(odd[i].task.plan);
 		}
+	}
+}
+
+/* --- Metadata that says what cannot be --- */
+
+/**
+ * struct lie - a number of the metadata of rank 1
+ * @op, @row, @column, @value: where it is, and what
+ * @text: what rank 1, or who has to do with it, is told
+ */
+struct lie {
+	enum nrt_plan_op op;
+	enum nrt_plan_row row;
+	unsigned int column;
+	uint32_t value;
+	const char *text;
+};
+
+struct liar {
+	struct rank rank;
+	const struct lie *lie;
+	const struct task *task;
+	struct nrt_state *state;
+};
+
+static void *run_liar(void *arg)
+{
+	struct liar *liar = arg;
+	struct rank *rank = &liar->rank;
+	unsigned int me = rank->job->ranks - 1 - rank->number, n = rank->job->ranks;
+	uint32_t meta[META_WORDS];
+	struct nrt_cc_run run;
+	struct nrt_cc_job job;
+
+	rank->status = join_all(rank, liar->state);
+	run = run_of(rank, liar->task, me);
+	fill_meta(liar->task->plan, me, 3, meta);
+	if (me == 1)
+		meta[liar->lie->row * n + liar->lie->column] = liar->lie->value;
+	if (!rank->status)
+		rank->status = put(run.meta, meta, &rank->error);
+	if (!rank->status)
+		rank->status = nrt_cc_begin(rank->group, &run, &job, &rank->error);
+	if (!rank->status)
+		rank->status = nrt_cc_end(rank->group, &job, &rank->error);
+	drop(rank);
+	return NULL;
+}
+
+/*
+ * Who cannot end is told who has the number, which one it is, and what it may be. A rank that has
+ * everything by then may end well.
+ */
+TEST_F_TIMEOUT(cc_run, lies, LIMIT_S)
+{
+	static const struct lie lies[] = {
+		{ NRT_PLAN_ALL_TO_ALL_V, NRT_PLAN_SEND_COUNTS, 2, 101,
+		  "send_counts[2] of its metadata is above 100" },
+		{ NRT_PLAN_ALL_TO_ALL_V, NRT_PLAN_SEND_COUNTS, 0, UINT32_MAX,
+		  "send_counts[0] of its metadata is above 100" },
+		{ NRT_PLAN_ALL_TO_ALL_V, NRT_PLAN_SEND_DISPLS, 0, 1u << 30,
+		  "send_displs[0] of its metadata is above 300" },
+		{ NRT_PLAN_ALL_TO_ALL_V, NRT_PLAN_SEND_DISPLS, 0, 299, "outside" },
+		{ NRT_PLAN_ALL_TO_ALL_V, NRT_PLAN_RECV_DISPLS, 2, 301,
+		  "recv_displs[2] of the metadata of rank 1 is above 300" },
+		{ NRT_PLAN_ALL_TO_ALL_V, NRT_PLAN_RECV_DISPLS, 1, 1u << 31,
+		  "recv_displs[1] of its metadata is above 300" },
+		{ NRT_PLAN_ALL_GATHER_V, NRT_PLAN_SEND_COUNTS, 0, 101,
+		  "send_counts[0] of its metadata is above 100" },
+		{ NRT_PLAN_REDUCE_SCATTER_V, NRT_PLAN_SEND_COUNTS, 2, 500,
+		  "send_counts[2] of its metadata is above 100" },
+	};
+	struct liar liar[3];
+	struct task *task;
+	unsigned int k, i, failed;
+
+	for (k = 0; k < sizeof(lies) / sizeof(lies[0]); k++) {
+		begin_job(self, 3, 1, false);
+		task = add(self, lies[k].op, NEURON_DTYPE_FP32, 100, false);
+		task->ask.has_rdispls = lies[k].op == NRT_PLAN_ALL_TO_ALL_V;
+		make_plans(self->state, self->job);
+		for (i = 0; i < 3; i++) {
+			liar[i] = (struct liar){
+				.rank = { .job = self->job, .number = i },
+				.lie = &lies[k], .task = task, .state = self->state,
+			};
+			pthread_create(&liar[i].rank.thread, NULL, run_liar, &liar[i]);
+		}
+		for (failed = 0, i = 0; i < 3; i++) {
+			pthread_join(liar[i].rank.thread, NULL);
+			if (!liar[i].rank.status)
+				continue;
+			failed++;
+			EXPECT_EQ(NRT_EXEC_OOB, liar[i].rank.status) TH_LOG("lie %u", k);
+			EXPECT_NE(NULL, strstr(liar[i].rank.error.text, lies[k].text))
+				TH_LOG("lie %u: %s", k, liar[i].rank.error.text);
+		}
+		EXPECT_LE(1, failed) TH_LOG("lie %u", k);
+		nrt_plan_free(task->plan);
+		memset(self->job, 0, sizeof(*self->job));
 	}
 }
 

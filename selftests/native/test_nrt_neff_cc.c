@@ -16,6 +16,9 @@
 	"'x': { 'type': 'tmp-buf', 'var_id': 1, 'size': 64 }, " \
 	"'y': { 'type': 'tmp-buf', 'var_id': 2, 'size': 128 }, " \
 	"'b': { 'type': 'state-buffer', 'var_id': 3, 'size': 64 }, " \
+	"'m': { 'type': 'tmp-buf', 'var_id': 5, 'size': 24 }, " \
+	"'i': { 'type': 'input', 'var_id': 6, 'size': 24, 'dtype': 'uint32', " \
+	"'shape': [ 3, 2 ] }, " \
 	"'s': { 'type': 'collective-semaphore', 'var_id': 4, 'size': 4, 'first': 0, " \
 	"'count': 1 } }, 'collectives': [ " list " ]")
 #define ENDS(in, out) "'input': '" in "', 'output': '" out "', "
@@ -24,28 +27,37 @@
 #define TURN	"'pairs': [ [ 1, 0 ] ], 'replica_groups': [ [ 3, 1 ], [ 0, 2 ] ]"
 #define PAIR	"'replica_groups': [ [ 0, 1 ] ]"
 
+#define KNOWN	", 'metadata': 'i', 'recv_counts_known': 1"
+
 #define LATE \
 	"{ 'type': 'collective-semaphore', 'var_id': 1, 'size': 4, 'first': 16, 'count': 1 }"
 
 static void good_collectives(void **state)
 {
-	const struct neff_collective *second;
+	const struct neff_collective *second, *third;
 	struct nrt_error error;
 	struct neff *neff;
 
 	(void)state;
 	if (rig_read_text(COLLECTIVES(ENTRY("all_gather", "x", "y", PAIR) ", "
-				      ENTRY("permute", "x", "x", TURN)),
+				      ENTRY("permute", "x", "x", TURN) ", "
+				      ENTRY("all_gatherv", "x", "y", PAIR KNOWN)),
 			  NULL, &neff, &error))
 		fail_msg("%s", error.text);
+	third = &neff->graphs[0].collectives[2];
 	second = &neff->graphs[0].collectives[1];
-	assert_int_equal(neff->graphs[0].nr_collectives, 2);
+	assert_int_equal(neff->graphs[0].nr_collectives, 3);
 	assert_int_equal(neff->graphs[0].collectives[0].count, 16);
 	assert_int_equal(second->op, NRT_PLAN_PERMUTE);
 	assert_true(second->in_place);
 	assert_int_equal(second->nr_groups, 2);
 	assert_int_equal(second->ranks[1], 1);
 	assert_int_equal(second->pairs[0].source, 1);
+	assert_int_equal(third->op, NRT_PLAN_ALL_GATHER_V);
+	assert_int_equal(third->count, 16);
+	assert_string_equal(neff->graphs[0].vars[third->metadata].name, "i");
+	assert_true(third->recv_counts_known);
+	assert_false(third->has_rdispls);
 	neff_free(neff);
 }
 
@@ -55,7 +67,27 @@ static void bad_collectives(void **state)
 		{ COLLECTIVES("7"), "collective 0: not an object" },
 		{ COLLECTIVES(""), "'s': starts collective 0, and there are 0" },
 		{ COLLECTIVES(ENTRY("all", "x", "x", PAIR)), "op 'all' is not supported" },
-		{ COLLECTIVES(ENTRY("alltoallv", "x", "x", PAIR)), "is not supported" },
+		{ COLLECTIVES(ENTRY("permute_ring", "x", "x", PAIR)), "is not supported" },
+		{ COLLECTIVES(ENTRY("all_gatherv", "x", "y", PAIR)), "'metadata' is missing" },
+		{ COLLECTIVES(ENTRY("all_gatherv", "x", "y", PAIR ", 'metadata': 'x'")),
+		  "3 rows of uint32, 24 bytes, and 'x' has 64" },
+		{ COLLECTIVES(ENTRY("all_gatherv", "x", "y", PAIR
+				    ", 'metadata': 'm', 'has_rdispls': 1")),
+		  "4 rows of uint32, 32 bytes, and 'm' has 24" },
+		{ COLLECTIVES(ENTRY("all_gatherv", "x", "y", PAIR
+				    ", 'metadata': 'm', 'has_rdispls': 2")), "'has_rdispls'" },
+		{ COLLECTIVES(ENTRY("all_gatherv", "x", "y", PAIR
+				    ", 'metadata': 'i'")), "must be an output" },
+		{ COLLECTIVES(ENTRY("alltoallv", "x", "y", PAIR ", 'metadata': 'm'")),
+		  "do not fit together" },
+		{ COLLECTIVES(ENTRY("alltoallv", "x", "x", PAIR ", 'metadata': 'm'")),
+		  "must not be the same memory" },
+		{ COLLECTIVES(ENTRY("reduce_scatterv", "y", "x", PAIR ", 'metadata': 'm'")),
+		  "needs a reduction" },
+		{ COLLECTIVES(ENTRY("all_gather", "x", "y", PAIR ", 'metadata': 'm'")),
+		  "all_gather has no 'metadata'" },
+		{ COLLECTIVES(ENTRY("all_gather", "x", "y", PAIR ", 'recv_counts_known': 0")),
+		  "all_gather has no 'recv_counts_known'" },
 		{ COLLECTIVES(ENTRY("all_gather", "x", "y", PAIR ", 'stream': 1")),
 		  "key 'stream'" },
 		{ COLLECTIVES(ENTRY("all_gather", "x", "x", PAIR)), "do not fit together" },
