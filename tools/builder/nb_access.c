@@ -222,6 +222,9 @@ static int nb_step_start(struct nb_order *order, struct nb_step *step,
 		return 0;
 	nb_touches(step, nb_area_of_var(order->nb, what->input), false);
 	nb_touches(step, nb_area_of_var(order->nb, what->output), true);
+	if (what->metadata)
+		nb_touches(step, nb_area_of_var(order->nb, what->metadata),
+			   !what->recv_counts_known);
 	return 0;
 }
 

@@ -47,7 +47,7 @@ static int nb_check_tensor(struct nb_program *nb, const char *name, int var)
 {
 	if (var >= 1 && var <= (int)nb->nr_vars)
 		return 0;
-	return nb_fail(nb, "collective \"%.64s\": input or output is no variable", name);
+	return nb_fail(nb, "collective \"%.64s\": input, output or metadata is no variable", name);
 }
 
 int nb_collective(struct nb_program *nb, const char *name, const struct nb_collective *what)
@@ -66,6 +66,8 @@ int nb_collective(struct nb_program *nb, const char *name, const struct nb_colle
 	}
 	if (!barrier && (nb_check_tensor(nb, name, what->input) ||
 			 nb_check_tensor(nb, name, what->output)))
+		return 0;
+	if (what->metadata && nb_check_tensor(nb, name, what->metadata))
 		return 0;
 	list = reallocarray(nb->collective, nb->nr_collectives + 1, sizeof(*list));
 	if (!list) {
@@ -143,6 +145,12 @@ static json_object *nb_entry_json(const struct nb_program *nb,
 	if (what->nr_pairs)
 		json_object_object_add(object, "pairs",
 				       nb_lists_json(entry->pairs, 2, what->nr_pairs));
+	if (what->metadata)
+		nb_put_string(object, "metadata", nb->var[what->metadata - 1].name);
+	if (what->recv_counts_known)
+		nb_put_int(object, "recv_counts_known", 1);
+	if (what->has_rdispls)
+		nb_put_int(object, "has_rdispls", 1);
 	if (what->root)
 		nb_put_int(object, "root", what->root);
 	if (what->priority)

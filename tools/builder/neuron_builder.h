@@ -99,9 +99,9 @@ int nb_sibling_sem(struct nb_program *nb, const char *name, unsigned int first,
 
 /**
  * struct nb_collective - a collective of all ranks that nrt_load_collectives() names
- * @op: "all_reduce", "reduce_scatter", "all_gather", "alltoall", "permute", "broadcast" or
- *	"barrier"
- * @reduce: "add", "min" or "max", of the first two; else NULL
+ * @op: "all_reduce", "reduce_scatter", "all_gather", "alltoall", "permute", "broadcast",
+ *	"barrier", "reduce_scatterv", "all_gatherv" or "alltoallv"
+ * @reduce: "add", "min" or "max", of the first two and "reduce_scatterv"; else NULL
  * @dtype: of the elements
  * @input, @output: variables in HBM: an nb_input() (only to read), nb_output(), nb_tmp() or
  *	nb_virtual(); not used by a barrier
@@ -112,6 +112,13 @@ int nb_sibling_sem(struct nb_program *nb, const char *name, unsigned int first,
  * @semaphore: nb_sem() that is incremented when the rank's part is complete; -1 in a program with
  *	nb_auto(), which then finds one and makes the waits of those that use @input and @output;
  *	not of a barrier
+ * @metadata: of the last three operations: a variable as @output with rows of @group_size uint32
+ *	each, by place in the group, in elements: how many this rank sends to whom, from which
+ *	element of @input on, how many it has got, and from which element of its @output on the
+ *	others write. "all_gatherv" reads the first number of the first two rows only,
+ *	"reduce_scatterv" the first two rows
+ * @recv_counts_known: the third row is not written
+ * @has_rdispls: there is a fourth row; else the block of each rank has its place in @output
  *
  * The lists are copied.
  */
@@ -129,6 +136,9 @@ struct nb_collective {
 	unsigned int root;
 	unsigned int priority;
 	int semaphore;
+	int metadata;
+	bool recv_counts_known;
+	bool has_rdispls;
 };
 
 /*
