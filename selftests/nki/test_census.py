@@ -108,8 +108,8 @@ METHODS = {
 }
 # Methods that the public pages do not have.
 OWN = {"numpy", "reinterpret_cast", "astype", "place", "dims", "encode"}
-# Functions of nki.collectives, whose calls run on several ranks (test_collectives.py). The sizes
-# of the last two are not known when a NEFF is made: they are refused.
+# Functions of nki.collectives, whose calls run on several ranks (test_collectives.py and
+# test_collectives_v.py).
 COLLECTIVES = {
     "all_reduce": ["op", "priority"], "all_gather": ["collective_dim", "priority"],
     "reduce_scatter": ["collective_dim", "op", "priority"],
@@ -117,7 +117,8 @@ COLLECTIVES = {
     "collective_permute_implicit": ["channel_ids", "priority"],
     "collective_permute_implicit_reduce": ["op", "channel_ids", "priority"],
     "collective_permute_implicit_current_processing_rank_id": ["channel_id"], "rank_id": [],
-    "all_gather_v": [], "all_to_all_v": [],
+    "all_gather_v": ["recv_counts_known", "has_rdispls"],
+    "all_to_all_v": ["recv_counts_known", "has_rdispls"],
 }
 # Those of one and of two tiles, each with its type.
 OF_TILES = sorted(
@@ -159,7 +160,9 @@ def lacking(passed, name, options):
 def of_collectives():
     """{function: {parameter}} of the calls in the tests of collectives, as they are written."""
     found = collections.defaultdict(lambda: collections.defaultdict(set))
-    source = (pathlib.Path(__file__).parent / "test_collectives.py").read_text()
+    here = pathlib.Path(__file__).parent
+    source = "".join((here / name).read_text()
+                     for name in ("test_collectives.py", "test_collectives_v.py"))
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or \
                 getattr(node.func.value, "id", "") != "ncc" or node.func.attr == "ReplicaGroup":

@@ -26,7 +26,8 @@ class Collective(ctypes.Structure):
     _fields_ = [("op", TEXT), ("reduce", TEXT), ("dtype", ctypes.c_int), ("input", ctypes.c_int),
                 ("output", ctypes.c_int), ("ranks", SHAPE), ("group_size", UINT),
                 ("nr_groups", UINT), ("pairs", SHAPE), ("nr_pairs", UINT), ("root", UINT),
-                ("priority", UINT), ("semaphore", ctypes.c_int)]
+                ("priority", UINT), ("semaphore", ctypes.c_int), ("metadata", ctypes.c_int),
+                ("recv_counts_known", ctypes.c_bool), ("has_rdispls", ctypes.c_bool)]
 
 
 class Schedule(ctypes.Structure):
@@ -163,7 +164,8 @@ class Program:
             asked.op.encode(), asked.reduce.encode() or None, asked.dtype, asked.src + 1,
             asked.dst + 1, (ctypes.c_uint32 * len(ranks))(*ranks), len(asked.groups[0]),
             len(asked.groups), (ctypes.c_uint32 * len(pairs))(*pairs), len(asked.pairs), 0,
-            asked.priority, -1)))
+            asked.priority, -1, asked.metadata + 1, asked.recv_counts_known,
+            asked.has_rdispls)))
         self.check()
 
     def run(self, core, records, tiles, files):

@@ -73,9 +73,10 @@ class ReplicaGroup(NKIObject):
 class Collective:
     """One of a NEFF: names as nb_collective() has them, numbers of tensors in HBM."""
 
-    __slots__ = ("op", "reduce", "dtype", "src", "dst", "groups", "pairs", "priority", "record")
+    __slots__ = ("op", "reduce", "dtype", "src", "dst", "groups", "pairs", "priority", "metadata",
+                 "recv_counts_known", "has_rdispls", "record")
 
-    def __init__(self, op, reduce, dtype, src, dst, groups, pairs, priority):
+    def __init__(self, op, reduce, dtype, src, dst, groups, pairs, priority, varied):
         self.op = op
         self.reduce = reduce
         self.dtype = dtype
@@ -84,6 +85,8 @@ class Collective:
         self.groups = groups
         self.pairs = pairs
         self.priority = priority
+        # The number of a tensor, too; -1: all sizes are known while the kernel is traced.
+        self.metadata, self.recv_counts_known, self.has_rdispls = varied
         # That starts it, in the trace.
         self.record = None
 
@@ -240,7 +243,8 @@ def _destination(trace, tensor, function, kept):
     return scratch
 
 
-def _start(trace, op, src, dst, groups, function, reduce="", pairs=(), priority=None):
+def _start(trace, op, src, dst, groups, function, reduce="", pairs=(), priority=None,
+           varied=(-1, False, False)):
     """The record of a collective of two tensors of the NEFF."""
     number = len(trace.collectives)
     if number == MOST:
@@ -248,7 +252,7 @@ def _start(trace, op, src, dst, groups, function, reduce="", pairs=(), priority=
                f"one more at {function}")
     dtype = chip_type(src.dtype if reduce else _MOVED[src.itemsize])
     trace.collectives.append(Collective(op, reduce, dtype, src.storage.slot, dst.storage.slot,
-                                        groups, tuple(pairs), priority or 0))
+                                        groups, tuple(pairs), priority or 0, varied))
     if trace.core:
         return None
     trace.collectives[-1].record = len(trace.records)
@@ -370,21 +374,64 @@ def all_to_all(srcs, dsts, replica_group, collective_dim, priority=None, name=No
     return _do(trace, "alltoall", tensors, groups, function, priority=priority)
 
 
-def _run_time_sizes(function):
-    refuse(function, "collectives of a NEFF have sizes that are known while the kernel is traced",
-           fix="use all_gather or all_to_all with the largest size")
+def _metadata(trace, metadata, rows, count, function):
+    """The tensor of the NEFF with the rows of numbers."""
+    if not isinstance(metadata, NkiTensor):
+        refuse(function, "metadata_tensor is a tensor", type(metadata).__name__)
+    shape = (rows, count) if metadata.buffer in HBM else (1, rows, count)
+    if metadata.dtype != "uint32" or metadata.shape != shape or \
+            metadata.buffer is MemoryRegion.psum:
+        refuse(function, f"metadata_tensor is uint32 [{rows}, {count}] in HBM or "
+               f"[1, {rows}, {count}] in SBUF: send_counts, send_displs, recv_counts"
+               f"{', recv_displs' if rows == 4 else ''} of {count} ranks",
+               f"{metadata.dtype} {list(metadata.shape)} in {metadata.buffer.name}")
+    known_place(metadata, "metadata_tensor", function)
+    return _source(trace, metadata, function)
+
+
+def _vary(function, op, srcs, dsts, replica_group, metadata, recv_counts_known, has_rdispls,
+          priority):
+    """A collective whose counts the run knows."""
+    trace = _begin(function, priority)
+    needs(trace, 3, function)
+    groups = _groups(trace, replica_group, function)
+    count = len(groups[0])
+    tensors = _tensors(srcs, dsts, function, sbuf=False)
+    if len(tensors) > 1:
+        refuse(function, "srcs and dsts have one tensor each", len(tensors))
+    src, dst = tensors[0]
+    _sizes(src, dst, count if op == "all_gatherv" else 1, 1, function)
+    if dst.size % count:
+        refuse(function, f"dst has a part for each of the {count} ranks of a list",
+               f"{dst.size} elements (shape {dst.shape})")
+    _both(trace)
+    meta = _metadata(trace, metadata, 4 if has_rdispls else 3, count, function)
+    if meta is metadata and not recv_counts_known:
+        trace.written(meta.storage)
+    into = _destination(trace, dst, function, True)
+    handle = _start(trace, op, _source(trace, src, function), into, groups, function,
+                    priority=priority,
+                    varied=(meta.storage.slot, bool(recv_counts_known), bool(has_rdispls)))
+    if not trace.core and into is not dst:
+        handle = transfer.copy(trace, dst, into)
+    if not trace.core and meta is not metadata and not recv_counts_known:
+        transfer.copy(trace, metadata, meta)
+    _both(trace)
+    return handle
 
 
 def all_gather_v(srcs, dsts, replica_group, metadata_tensor, recv_counts_known=False,
                  has_rdispls=False, priority=None, name=None):
-    """Not there yet: sizes that only the run knows."""
-    _run_time_sizes("all_gather_v")
+    """Each rank gets as many elements of each rank as that one's metadata say."""
+    return _vary("all_gather_v", "all_gatherv", srcs, dsts, replica_group, metadata_tensor,
+                 recv_counts_known, has_rdispls, priority)
 
 
 def all_to_all_v(srcs, dsts, replica_group, metadata_tensor, recv_counts_known=False,
                  has_rdispls=False, priority=None, name=None):
-    """Not there yet: sizes that only the run knows."""
-    _run_time_sizes("all_to_all_v")
+    """Each rank gets, from each rank, as many elements as that one's metadata say."""
+    return _vary("all_to_all_v", "alltoallv", srcs, dsts, replica_group, metadata_tensor,
+                 recv_counts_known, has_rdispls, priority)
 
 
 def collective_permute(srcs, dsts, source_target_pairs, priority=None, name=None):
