@@ -167,7 +167,7 @@ struct neuron_gate_wait {
  * @left: fences that have not signalled, and one until the gate is armed
  * @failed: one that is heeded has ended with an error; set before @left becomes less
  * @nr: entries of @wait
- * @wait: fences that had not signalled when they were added
+ * @wait: fences, each of them once
  */
 struct neuron_gate {
 	struct dma_fence base;
@@ -239,26 +239,52 @@ static void neuron_gate_signalled(struct dma_fence *fence,
 	neuron_gate_less(wait->gate);
 }
 
+/* A user names few fences (NEURON_MAX_SYNCS), so each of them is compared with those before it. */
+static struct neuron_gate_wait *neuron_gate_find(struct neuron_gate *gate,
+						 const struct dma_fence *fence)
+{
+	u32 i;
+
+	for (i = 0; i < gate->nr; i++)
+		if (gate->wait[i].fence == fence)
+			return &gate->wait[i];
+	return NULL;
+}
+
+/*
+ * Who signals a fence runs all its callbacks, perhaps with interrupts off. So a user who names a
+ * fence many times must not have many callbacks.
+ */
 void neuron_gate_add(struct neuron_gate *gate, struct dma_fence *fence, bool heed)
 {
-	struct neuron_gate_wait *wait = &gate->wait[gate->nr];
+	struct neuron_gate_wait *wait = neuron_gate_find(gate, fence);
 
-	wait->gate = gate;
-	wait->heed = heed;
-	atomic_inc(&gate->left);
-	if (dma_fence_add_callback(fence, &wait->cb, neuron_gate_signalled)) {
-		/* It has signalled: this is never the last one. */
-		neuron_gate_look(gate, fence, heed);
-		atomic_dec(&gate->left);
+	if (wait) {
+		wait->heed |= heed;
 		dma_fence_put(fence);
 		return;
 	}
+	wait = &gate->wait[gate->nr++];
+	wait->gate = gate;
 	wait->fence = fence;
-	gate->nr++;
+	wait->heed = heed;
+	INIT_LIST_HEAD(&wait->cb.node);
 }
 
 struct dma_fence *neuron_gate_arm(struct neuron_gate *gate)
 {
+	u32 i;
+
+	for (i = 0; i < gate->nr; i++) {
+		struct neuron_gate_wait *wait = &gate->wait[i];
+
+		atomic_inc(&gate->left);
+		if (!dma_fence_add_callback(wait->fence, &wait->cb, neuron_gate_signalled))
+			continue;
+		/* It has signalled: this is never the last one. */
+		neuron_gate_look(gate, wait->fence, wait->heed);
+		atomic_dec(&gate->left);
+	}
 	neuron_gate_less(gate);
 	return dma_fence_get(&gate->base);
 }
@@ -299,3 +325,7 @@ void neuron_gate_put(struct neuron_gate *gate)
 {
 	kref_put(&gate->ref, neuron_gate_release);
 }
+
+#ifdef NEURON_KUNIT
+#include "tests/neuron_kunit_fence.c"
+#endif

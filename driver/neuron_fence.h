@@ -137,8 +137,10 @@ struct neuron_gate *neuron_gate_create(u32 max);
 /**
  * neuron_gate_add() - let a gate wait for one more fence
  * @gate: gate that is not armed
- * @fence: fence; its reference goes to the gate
- * @heed: what waits for the gate does not start if the fence ends with an error
+ * @fence: fence; its reference goes to the gate. The gate waits for a fence once, however often
+ *	it is added
+ * @heed: what waits for the gate does not start if the fence ends with an error; if the fence is
+ *	added several times, true once is enough
  */
 void neuron_gate_add(struct neuron_gate *gate, struct dma_fence *fence, bool heed);
 
@@ -161,6 +163,8 @@ void neuron_gate_put(struct neuron_gate *gate);
 /**
  * neuron_gate_arm() - let a gate signal when all that was added has signalled
  * @gate: gate; nothing is added from here on
+ *
+ * Called once, or not at all if the gate is put before anything waits for it.
  *
  * Return: the fence of the gate, with a reference.
  */

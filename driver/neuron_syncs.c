@@ -80,7 +80,8 @@ static int neuron_in_syncs_find(struct neuron_syncs *syncs, struct drm_device *d
 		if (!ret)
 			ret = neuron_in_sync_find(gate, drm, file, &sync[i]);
 	}
-	syncs->armed = neuron_gate_arm(gate);
+	if (!ret)
+		syncs->armed = neuron_gate_arm(gate);
 	return ret;
 }
 
