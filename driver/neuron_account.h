@@ -94,9 +94,10 @@ void neuron_budget_fini(struct neuron_budget *budget);
  * @budget: budget of a claim, or of the transfers of a file
  * @bytes: how much
  *
- * Queued jobs and transfers, and the window tables that they hold, are memory of the kernel. A
- * user need not be in a memory cgroup with a limit. So the driver has limits of its own: for
- * each claim, for the transfers of each file, and for all that a user has on the device.
+ * Queued jobs and transfers, what they wait for, and the window tables that they hold, are memory
+ * of the kernel. A user need not be in a memory cgroup with a limit. So the driver has limits of
+ * its own: for each claim, for the transfers of each file, and for all that a user has on the
+ * device.
  *
  * Return: 0, or -ENOMEM when one of the limits is reached; nothing is charged then.
  */

@@ -15,6 +15,7 @@
 #include <linux/spinlock.h>
 #include <drm/drm_device.h>
 
+#include "neuron_account.h"
 #include "neuron_device.h"
 #include "neuron_fence.h"
 
@@ -164,8 +165,10 @@ struct neuron_gate_wait {
  * @base: fence; its lock is taken with that of any other fence held
  * @lock: its lock
  * @ref: the jobs' and the submission's
+ * @budget: what its memory is charged to, or NULL
  * @left: fences that have not signalled, and one until the gate is armed
  * @failed: one that is heeded has ended with an error; set before @left becomes less
+ * @max: size of @wait
  * @nr: entries of @wait
  * @wait: fences, each of them once
  */
@@ -173,8 +176,10 @@ struct neuron_gate {
 	struct dma_fence base;
 	spinlock_t lock; /* @base's */
 	struct kref ref;
+	struct neuron_budget *budget;
 	atomic_t left;
 	bool failed;
+	u32 max;
 	u32 nr;
 	struct neuron_gate_wait *wait;
 };
@@ -206,12 +211,27 @@ struct neuron_gate *neuron_gate_create(u32 max)
 		kfree(gate);
 		return ERR_PTR(-ENOMEM);
 	}
+	gate->max = max;
 	kref_init(&gate->ref);
 	atomic_set(&gate->left, 1);
 	spin_lock_init(&gate->lock);
 	dma_fence_init(&gate->base, &neuron_gate_ops, &gate->lock,
 		       dma_fence_context_alloc(1), 1);
 	return gate;
+}
+
+static size_t neuron_gate_bytes(const struct neuron_gate *gate)
+{
+	return sizeof(*gate) + gate->max * sizeof(*gate->wait);
+}
+
+int neuron_gate_charge(struct neuron_gate *gate, struct neuron_budget *budget)
+{
+	int ret = neuron_budget_charge(budget, neuron_gate_bytes(gate));
+
+	if (!ret)
+		gate->budget = budget;
+	return ret;
 }
 
 static void neuron_gate_less(struct neuron_gate *gate)
@@ -318,6 +338,8 @@ static void neuron_gate_release(struct kref *ref)
 		dma_fence_put(gate->wait[i].fence);
 	}
 	kvfree(gate->wait);
+	if (gate->budget)
+		neuron_budget_uncharge(gate->budget, neuron_gate_bytes(gate));
 	dma_fence_put(&gate->base);
 }
 

@@ -11,6 +11,7 @@
 #include <drm/gpu_scheduler.h>
 
 struct dma_fence;
+struct neuron_budget;
 struct neuron_device;
 struct neuron_gate;
 
@@ -133,6 +134,19 @@ void neuron_fence_drop(struct dma_fence *fence);
  * Return: the gate with a reference, or ERR_PTR(-ENOMEM).
  */
 struct neuron_gate *neuron_gate_create(u32 max);
+
+/**
+ * neuron_gate_charge() - charge a user for the memory of a gate
+ * @gate: gate that nobody is charged for yet
+ * @budget: of the claim whose jobs, or of the transfers whose one, waits for the gate. Who has a
+ *	reference of the gate holds them, too, until it has put that
+ *
+ * A job may wait for as long as it likes, so its gate is charged as the job itself is. The memory
+ * is uncharged when the gate is freed.
+ *
+ * Return: 0, or -ENOMEM when a limit is reached.
+ */
+int neuron_gate_charge(struct neuron_gate *gate, struct neuron_budget *budget);
 
 /**
  * neuron_gate_add() - let a gate wait for one more fence

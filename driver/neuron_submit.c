@@ -383,9 +383,10 @@ static int neuron_submit_jobs(struct neuron_submission *sub)
 
 static int neuron_submit_in_syncs(struct neuron_submission *sub)
 {
-	int ret = 0;
+	int ret;
 	u32 i;
 
+	ret = neuron_syncs_charge(&sub->syncs, &sub->job[0].cc->claim->budget);
 	for (i = 0; i < sub->nr && !ret; i++) {
 		struct neuron_job *job = sub->job[i].job;
 
@@ -709,10 +710,12 @@ static int neuron_submit_arrays_get(struct neuron_submission *sub,
 	return ret;
 }
 
+/* The gate goes before the claim whose budget it is charged to. */
 static void neuron_submit_arrays_put(struct neuron_submission *sub)
 {
 	u32 i;
 
+	neuron_syncs_put(&sub->syncs);
 	for (i = 0; i < sub->nr; i++) {
 		neuron_job_args_put(&sub->job[i].args);
 		neuron_windows_put(&sub->job[i].windows);
@@ -721,7 +724,6 @@ static void neuron_submit_arrays_put(struct neuron_submission *sub)
 	}
 	kfree(sub->job);
 	neuron_array_put(&sub->jobs);
-	neuron_syncs_put(&sub->syncs);
 }
 
 /**

@@ -135,6 +135,11 @@ int neuron_syncs_get(struct neuron_syncs *syncs, struct drm_device *drm,
 	return ret ?: neuron_in_syncs_find(syncs, drm, file);
 }
 
+int neuron_syncs_charge(struct neuron_syncs *syncs, struct neuron_budget *budget)
+{
+	return syncs->gate ? neuron_gate_charge(syncs->gate, budget) : 0;
+}
+
 int neuron_syncs_wait(struct neuron_syncs *syncs, struct drm_sched_job *job,
 		      struct neuron_gate **gate)
 {

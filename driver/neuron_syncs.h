@@ -14,6 +14,7 @@ struct dma_fence;
 struct drm_device;
 struct drm_file;
 struct drm_sched_job;
+struct neuron_budget;
 struct neuron_gate;
 struct neuron_out_sync;
 
@@ -66,6 +67,16 @@ int neuron_syncs_check(const struct drm_neuron_array *in,
 int neuron_syncs_get(struct neuron_syncs *syncs, struct drm_device *drm,
 		     struct drm_file *file, const struct drm_neuron_array *in,
 		     const struct drm_neuron_array *out);
+
+/**
+ * neuron_syncs_charge() - charge a user for what a submission waits for
+ * @syncs: syncobjs
+ * @budget: of the claim whose jobs, or of the transfers whose one, is to wait. The caller holds
+ *	them until neuron_syncs_put()
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int neuron_syncs_charge(struct neuron_syncs *syncs, struct neuron_budget *budget);
 
 /**
  * neuron_syncs_wait() - let a job wait for what its submission waits for

@@ -662,7 +662,9 @@ neuron_transfer_submit(struct neuron_transfers *of, struct drm_file *file,
 					file->client_id);
 	if (ret)
 		goto err_put;
-	ret = neuron_syncs_wait(syncs, &transfer->base, &transfer->gate);
+	ret = neuron_syncs_charge(syncs, &of->budget);
+	if (!ret)
+		ret = neuron_syncs_wait(syncs, &transfer->base, &transfer->gate);
 	if (ret)
 		goto err_job;
 	fence = neuron_transfer_push(transfer, id);

@@ -200,8 +200,8 @@ struct drm_neuron_device_info {
  * @job_timeout_ms: drm_neuron_job.timeout_ms if that is 0
  * @job_timeout_max_ms: the largest one
  * @job_timeout_cap: a job that makes progress ends after this many times its timeout
- * @claim_memory: bytes of kernel memory that the queued jobs, kept results and window tables
- *	of a claim take, and that the transfers of a file take
+ * @claim_memory: bytes of kernel memory that the queued jobs, their lists of syncobjs to wait
+ *	for, kept results and window tables of a claim take, and that the transfers of a file take
  * @user_memory: the same of all that a user has on the device
  */
 struct drm_neuron_limits_info {

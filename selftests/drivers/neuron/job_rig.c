@@ -556,6 +556,31 @@ bool rig_leaks(int fd, const struct rig_usage *before)
 	return true;
 }
 
+long long rig_charged(int fd)
+{
+	FILE *f = neuron_debugfs(fd, "accounts");
+	long long memory, found = -1;
+	unsigned int user;
+
+	if (!f)
+		return -1;
+	while (fscanf(f, "user %u: memory %lld event files %*d\n", &user, &memory) == 2)
+		if (user == getuid())
+			found = memory;
+	fclose(f);
+	return found;
+}
+
+bool rig_charge_returns(int fd, long long before)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	const int64_t end = rig_now_ms() + 20000;
+
+	while (rig_charged(fd) != before && rig_now_ms() < end)
+		nanosleep(&pause, NULL);
+	return rig_charged(fd) == before;
+}
+
 int rig_fence(int fd, uint32_t handle)
 {
 	struct drm_syncobj_handle args = {

@@ -177,6 +177,11 @@ void rig_usage_at_rest(int fd, struct rig_usage *usage);
 /* True: it stays above @before, for 10 s. */
 bool rig_leaks(int fd, const struct rig_usage *before);
 
+/* Bytes of kernel memory that the caller's user is charged for on the device; -1: cannot say. */
+long long rig_charged(int fd);
+/* It comes back to @before within 20 s: memory may be freed a little later. */
+bool rig_charge_returns(int fd, long long before);
+
 /* The error that the fence in the syncobj @handle ended with, or 0; 1: it has not ended. */
 int rig_fence(int fd, uint32_t handle);
 

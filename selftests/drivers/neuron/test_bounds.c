@@ -138,4 +138,49 @@ TEST_F(bounds, claims_in_turn)
 	EXPECT_EQ(0, works(self->b.fd));
 }
 
+#define SYNCS	64	/* of a submission */
+
+/* What the user is charged for one more job of @rig that waits for @count syncobjs. */
+static long long charge_of_job(struct rig *rig, const struct drm_neuron_sync *in, uint32_t count)
+{
+	long long before = rig_charged(rig->fd);
+	struct rig_submit submit;
+	int ret;
+
+	rig_prepare(rig, &submit, NULL);
+	submit.call.in_syncs = (struct drm_neuron_array){ sizeof(*in), count, (uintptr_t)in };
+	ret = rig_submit(rig, &submit);
+	return ret ? ret : rig_charged(rig->fd) - before;
+}
+
+/* The list of what a job waits for is charged as the job is, for as long. */
+TEST_F(bounds, syncobjs)
+{
+	struct drm_neuron_sync in[SYNCS] = { 0 };
+	struct rig_submit submit;
+	struct rig_usage rest;
+	long long before;
+	uint32_t i;
+
+	rig_close(&self->a);
+	rig_usage_at_rest(self->b.fd, &rest);
+	before = rig_charged(self->b.fd);
+	ASSERT_LE(0, before) TH_LOG("debugfs must be mounted");
+	ASSERT_EQ(0, rig_open(&self->a, 0, RIG_ANY_CORE));
+	ASSERT_EQ(0, rig_syncobj_create(self->a.fd, &in[0].handle));
+	for (i = 1; i < SYNCS; i++)
+		in[i] = in[0];
+	rig_loop(&self->a, NEURON_ENGINE_SYNC, 0);
+	rig_prepare(&self->a, &submit, NULL);
+	submit.job.timeout_ms = 600000;
+	submit.call.out_syncs = (struct drm_neuron_array){ sizeof(*in), 1, (uintptr_t)in };
+	ASSERT_EQ(0, rig_submit(&self->a, &submit));
+
+	/* An element takes two pointers at least: a fence, and what it calls. */
+	EXPECT_LE(charge_of_job(&self->a, in, 0) + SYNCS * 2 * (long long)sizeof(void *),
+		  charge_of_job(&self->a, in, SYNCS));
+	ASSERT_EQ(0, rig_release(self->a.fd, self->a.claim));
+	EXPECT_TRUE(rig_charge_returns(self->b.fd, before));
+}
+
 TEST_HARNESS_MAIN

@@ -475,36 +475,18 @@ TEST_F(sbuf, writer_that_goes_on)
 	rig_close(&heir);
 }
 
-/* Kernel memory that the user is charged for, or -1. */
-static long long charged(int fd)
-{
-	FILE *f = neuron_debugfs(fd, "accounts");
-	long long memory, found = -1;
-	unsigned int user;
-
-	if (!f)
-		return -1;
-	while (fscanf(f, "user %u: memory %lld event files %*d\n", &user, &memory) == 2)
-		if (user == getuid())
-			found = memory;
-	fclose(f);
-	return found;
-}
-
 /* Nobody can ask for the results of a released claim, though a grant still names it. */
 TEST(results_leave_with_the_claim)
 {
-	const struct timespec pause = { .tv_nsec = 10000000 };
 	struct drm_neuron_wait_job result;
 	struct rig other, rig;
 	int fd, i, ret = rig_open(&other, 0, 1);
 	long long before;
-	int64_t end;
 
 	if (ret == -ENODEV)
 		SKIP(return, "no neuron device");
 	ASSERT_EQ(0, ret);
-	before = charged(other.fd);
+	before = rig_charged(other.fd);
 	ASSERT_LE(0, before) TH_LOG("debugfs must be mounted");
 	ASSERT_EQ(0, rig_open(&rig, 0, 0));
 	fd = grant(&rig, FIRST, BYTES, BOTH);
@@ -514,11 +496,9 @@ TEST(results_leave_with_the_claim)
 		rig_halt(&rig, NEURON_ENGINE_SYNC);
 		ASSERT_EQ(0, rig_run(&rig, LIMIT, &result));
 	}
-	EXPECT_LT(before, charged(other.fd));
+	EXPECT_LT(before, rig_charged(other.fd));
 	rig_close(&rig);
-	for (end = rig_now_ms() + LIMIT; rig_now_ms() < end && charged(other.fd) != before; )
-		nanosleep(&pause, NULL);
-	EXPECT_EQ(before, charged(other.fd));
+	EXPECT_TRUE(rig_charge_returns(other.fd, before));
 	close(fd);
 	rig_close(&other);
 }

@@ -424,6 +424,47 @@ TEST_F(life, memory_bound)
 	EXPECT_EQ(0, transfer_run(self->t.fd, &args));
 }
 
+/* What the user is charged for one more transfer that waits for @count syncobjs. */
+static long long charge_of_transfer(int fd, struct drm_neuron_transfer *args,
+				    const struct drm_neuron_sync *in, uint32_t count)
+{
+	long long before = rig_charged(fd);
+	int ret;
+
+	args->in_syncs = (struct drm_neuron_array){ sizeof(*in), count, (uintptr_t)in };
+	ret = neuron_ioctl(fd, DRM_IOCTL_NEURON_TRANSFER, args);
+	return ret ? ret : rig_charged(fd) - before;
+}
+
+/* The list of what a transfer waits for is charged as the transfer is, for as long. */
+TEST_F(life, syncobjs_are_charged)
+{
+	const uint32_t count = self->t.limits.syncs;
+	struct drm_neuron_transfer args = { .bytes = 4 };
+	struct drm_neuron_sync in[256] = { 0 };
+	struct rig_usage rest;
+	long long before;
+	uint32_t i;
+	int fd;
+
+	ASSERT_LE(count, 256);
+	fd = neuron_open(0);
+	ASSERT_GE(fd, 0);
+	ASSERT_EQ(0, transfer_bo(fd, TRANSFER_HBM0, &args.dst));
+	ASSERT_EQ(0, transfer_bo(fd, TRANSFER_HOST, &args.src));
+	ASSERT_EQ(0, transfer_endless(&self->t.rig, fd, &in[0].handle));
+	for (i = 1; i < count; i++)
+		in[i] = in[0];
+	rig_usage_at_rest(fd, &rest);
+	before = rig_charged(self->t.fd);
+	/* An element takes two pointers at least: a fence, and what it calls. */
+	EXPECT_LE(charge_of_transfer(fd, &args, in, 1) +
+		  (count - 1) * 2 * (long long)sizeof(void *),
+		  charge_of_transfer(fd, &args, in, count));
+	close(fd);
+	EXPECT_TRUE(rig_charge_returns(self->t.fd, before));
+}
+
 /* Transfers that wait, and others under way, when their file is closed. */
 TEST_F(life, close)
 {
