@@ -467,10 +467,10 @@ static int neuron_job_may_start(struct neuron_job *job)
 	int ret;
 
 	lockdep_assert_held(&core->reset_lock);
-	/* The claim ends (neuron_claim.h). */
-	if (READ_ONCE(job->cc->dead))
-		return -ESRCH;
 	ret = neuron_hw_check(core->ndev);
+	/* The claim ends (neuron_claim.h); if the driver leaves, that is why. */
+	if (READ_ONCE(job->cc->dead) && ret != -ENODEV)
+		return -ESRCH;
 	if (ret)
 		return ret;
 	if (core->wedged || neuron_claim_is_lost(job->cc->claim) ||
@@ -541,7 +541,7 @@ void neuron_gang_put(struct neuron_gang *gang)
 
 /*
  * Under the gang's lock: member @culprit has failed with @error, and those that wait end;
- * not @running, whose caller ends it.
+ * not @running, whose caller ends it. If the driver leaves, no member is to blame.
  */
 static void neuron_gang_fail(struct neuron_gang *gang, u32 culprit, int error,
 			     struct neuron_job *running)
@@ -557,9 +557,12 @@ static void neuron_gang_fail(struct neuron_gang *gang, u32 culprit, int error,
 		gang->member[i] = NULL;
 		if (!job || job == running)
 			continue;
-		if (i != culprit)
-			neuron_job_blame(job, culprit);
-		neuron_job_end_unstarted(job, i == culprit ? error : -ECANCELED);
+		if (i == culprit || error == -ENODEV) {
+			neuron_job_end_unstarted(job, error);
+			continue;
+		}
+		neuron_job_blame(job, culprit);
+		neuron_job_end_unstarted(job, -ECANCELED);
 	}
 }
 
@@ -625,7 +628,7 @@ static int neuron_gang_run(struct neuron_job *job, int error)
 		error = neuron_gang_join(gang, job, error);
 	else if (!error)
 		error = -ECANCELED;
-	if (gang->failed && gang->culprit != index && error != -ESRCH) {
+	if (gang->failed && gang->culprit != index && error != -ESRCH && error != -ENODEV) {
 		neuron_job_blame(job, gang->culprit);
 		error = -ECANCELED;
 	}
@@ -636,6 +639,7 @@ static int neuron_gang_run(struct neuron_job *job, int error)
 
 void neuron_gang_cancel(struct neuron_job *job)
 {
+	int error = neuron_hw_leaves(job->cc->core->ndev) ? -ENODEV : -ECANCELED;
 	struct neuron_gang *gang = job->gang;
 	bool cookie;
 
@@ -644,7 +648,7 @@ void neuron_gang_cancel(struct neuron_job *job)
 	cookie = dma_fence_begin_signalling();
 	mutex_lock(&gang->lock);
 	if (!gang->started && !gang->failed)
-		neuron_gang_fail(gang, job->gang_index, -ECANCELED, NULL);
+		neuron_gang_fail(gang, job->gang_index, error, NULL);
 	mutex_unlock(&gang->lock);
 	dma_fence_end_signalling(cookie);
 }

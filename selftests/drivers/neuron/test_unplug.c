@@ -310,14 +310,23 @@ static int endless_fence(struct rig *rig, struct drm_neuron_sync *sync)
 	return rig_submit(rig, &submit);
 }
 
+/* The sync file of the fence that syncobj @handle has now, or a negative errno. */
+static int sync_file(int fd, uint32_t handle)
+{
+	struct drm_syncobj_handle file = {
+		.handle = handle,
+		.flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE,
+	};
+	int ret = neuron_ioctl(fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &file);
+
+	return ret ? ret : file.fd;
+}
+
 /* A transfer behind @in (or NULL); the sync file of its end, or a negative errno. */
 static int start_transfer(int fd, struct drm_neuron_transfer *args,
 			  const struct drm_neuron_sync *in)
 {
 	struct drm_neuron_sync out = { 0 };
-	struct drm_syncobj_handle file = {
-		.flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE,
-	};
 	int ret = rig_syncobj_create(fd, &out.handle);
 
 	if (ret)
@@ -325,11 +334,7 @@ static int start_transfer(int fd, struct drm_neuron_transfer *args,
 	args->in_syncs = (struct drm_neuron_array){ sizeof(*in), !!in, (uintptr_t)in };
 	args->out_syncs = (struct drm_neuron_array){ sizeof(out), 1, (uintptr_t)&out };
 	ret = neuron_ioctl(fd, DRM_IOCTL_NEURON_TRANSFER, args);
-	if (ret)
-		return ret;
-	file.handle = out.handle;
-	ret = neuron_ioctl(fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &file);
-	return ret ? ret : file.fd;
+	return ret ? ret : sync_file(fd, out.handle);
 }
 
 /* How the fence of a sync file has ended: 1 well, negative: the error; 0: it has not. */
@@ -435,17 +440,127 @@ TEST(transfers_end)
 		end = fence_end(file[i], 0);
 		EXPECT_NE(0, end) TH_LOG("transfer %d has not ended", i);
 		if (i < 18) {
-			EXPECT_TRUE(end == 1 || end == -ENODEV || end == -ESRCH)
+			EXPECT_TRUE(end == 1 || end == -ENODEV)
 				TH_LOG("transfer %d: %d", i, end);
 		} else {
-			EXPECT_TRUE(end == -ENODEV || end == -ESRCH)
-				TH_LOG("transfer %d: %d", i, end);
+			EXPECT_EQ(-ENODEV, end) TH_LOG("transfer %d", i);
 		}
 		close(file[i]);
 	}
 	rig_close(&rig);
 	ASSERT_EQ(0, neuron_write_file("/sys/bus/pci/drivers/neuron/bind", address));
 	expect_device_works(_metadata);
+}
+
+#define GANG	2
+
+/* Two cores of the chip that goes, and a job of another chip that does not end. */
+FIXTURE(waiting) {
+	char address[16];
+	struct rig gang[GANG];
+	struct rig other;
+	struct drm_neuron_sync never;
+};
+
+FIXTURE_SETUP(waiting)
+{
+	int ret;
+
+	memset(self, 0, sizeof(*self));
+	ret = rig_open_cores(self->gang, 1, GANG);
+	if (ret == -ENODEV)
+		SKIP(return, "one device only");
+	ASSERT_EQ(0, ret);
+	ASSERT_EQ(0, neuron_pci_address(self->gang[0].fd, self->address));
+	ASSERT_EQ(0, transfer_endless(&self->other, self->gang[0].fd, &self->never.handle));
+}
+
+FIXTURE_TEARDOWN(waiting)
+{
+	int i;
+
+	for (i = 0; i < GANG; i++)
+		rig_close(&self->gang[i]);
+	rig_close(&self->other);
+}
+
+/* Jobs of @nr cores for sync alone, a gang if they are several; as start_transfer(). */
+static int start_jobs(struct rig *rigs, uint32_t nr, const struct drm_neuron_sync *in)
+{
+	struct drm_neuron_sync out = { 0 };
+	struct drm_neuron_job jobs[GANG];
+	struct rig_submit submit;
+	uint32_t i;
+	int ret;
+
+	ret = rig_syncobj_create(rigs[0].fd, &out.handle);
+	if (ret)
+		return ret;
+	for (i = 0; i < nr; i++) {
+		rig_halt(&rigs[i], NEURON_ENGINE_SYNC);
+		rig_prepare_engine(&rigs[i], &submit, NEURON_ENGINE_SYNC);
+		jobs[i] = submit.job;
+	}
+	rig_put_jobs(&submit.call, jobs, nr);
+	submit.call.in_syncs = (struct drm_neuron_array){ sizeof(*in), !!in, (uintptr_t)in };
+	submit.call.out_syncs = (struct drm_neuron_array){ sizeof(out), 1, (uintptr_t)&out };
+	ret = neuron_ioctl(rigs[0].fd, DRM_IOCTL_NEURON_SUBMIT, &submit.call);
+	return ret ? ret : sync_file(rigs[0].fd, out.handle);
+}
+
+static int unbind_driver(const char *address)
+{
+	return neuron_write_file("/sys/bus/pci/drivers/neuron/unbind", address);
+}
+
+static int bind_driver(const char *address)
+{
+	return neuron_write_file("/sys/bus/pci/drivers/neuron/bind", address);
+}
+
+#define expect_ends_with(file, error, action) do { \
+	ASSERT_GE(file, 0); \
+	EXPECT_EQ(0, fence_end(file, 200)); \
+	ASSERT_EQ(0, action); \
+	EXPECT_EQ(error, fence_end(file, 20000)); \
+	close(file); \
+} while (0)
+
+/* What it waits for has not ended when the device leaves: that is why it does not start. */
+TEST_F(waiting, job)
+{
+	int file = start_jobs(self->gang, 1, &self->never);
+
+	expect_ends_with(file, -ENODEV, unbind_driver(self->address));
+	ASSERT_EQ(0, bind_driver(self->address));
+}
+
+TEST_F(waiting, gang)
+{
+	int file = start_jobs(self->gang, GANG, &self->never);
+
+	expect_ends_with(file, -ENODEV, unbind_driver(self->address));
+	ASSERT_EQ(0, bind_driver(self->address));
+}
+
+/* Its first job has its turn, and waits for the second one, whose core is busy. */
+TEST_F(waiting, member)
+{
+	struct drm_neuron_sync none;
+	int file;
+
+	ASSERT_EQ(0, endless_fence(&self->gang[1], &none));
+	file = start_jobs(self->gang, GANG, NULL);
+	expect_ends_with(file, -ENODEV, unbind_driver(self->address));
+	ASSERT_EQ(0, bind_driver(self->address));
+}
+
+/* The device stays, and the claim ends. */
+TEST_F(waiting, job_of_a_claim_that_ends)
+{
+	int file = start_jobs(self->gang, 1, &self->never);
+
+	expect_ends_with(file, -ESRCH, rig_release(self->gang[0].fd, self->gang[0].claim));
 }
 
 /* Whoever waits for events is told that there are no more, after those that there were. */
