@@ -95,12 +95,19 @@ static void neuron_transfer_end(struct neuron_copy_request *req, int error)
 	dma_fence_put(fence);
 }
 
-/* If the device has left, that is why, though what the transfer waited for has failed, too. */
+/*
+ * If the device was reset or leaves, that is why, whatever else has happened to the transfer: what
+ * it waits for may fail because of the reset, before or after its turn. If the chip of a buffer
+ * has left, that is why, though what the transfer waited for has failed, too.
+ */
 static int neuron_transfer_given_up_cb(const struct neuron_copy_request *req)
 {
 	const struct neuron_transfer *transfer =
 		container_of_const(req, struct neuron_transfer, req);
+	const struct neuron_device *ndev = transfer->of->ndev;
 
+	if (req->epoch != READ_ONCE(ndev->epoch))
+		return neuron_hw_error(ndev);
 	return READ_ONCE(transfer->given_up) ?: neuron_transfer_lost(transfer) ?:
 	       neuron_gate_error(transfer->gate);
 }

@@ -898,9 +898,10 @@ struct drm_neuron_job {
  *
  * A transfer holds its buffers. When its file is closed it goes on if it has begun, and
  * does not begin (ESRCH) if it has not. It fails with EIO when the device is reset before
- * its end, or when the chip of one of its buffers is reset or leaves before its end. Its
- * result (WAIT) says how many bytes were moved for sure, from the first piece on: none if
- * the memory of one of its buffers was lost.
+ * its end, also if its turn comes later and it was cancelled meanwhile; and when the chip
+ * of one of its buffers is reset or leaves before its end. Its result (WAIT) says how many
+ * bytes were moved for sure, from the first piece on: none if the memory of one of its
+ * buffers was lost.
  * Errors: EINVAL, E2BIG, ENOENT (handle, syncobj), EPERM (into a buffer imported
  * read-only, into or out of a stream), EIO (a buffer was lost in a reset), EBUSY
  * (drm_neuron_limits_info.queued_transfers of the queue have not ended), ENODEV, ENOMEM.

@@ -538,4 +538,55 @@ TEST_F(life, reset)
 	EXPECT_EQ(0, transfer_run(self->t.fd, &args));
 }
 
+static void expect_ended_by_the_reset(struct __test_metadata *_metadata, int fd, uint64_t transfer,
+				      uint32_t out)
+{
+	struct drm_neuron_wait_job job;
+
+	ASSERT_EQ(0, transfer_wait(fd, transfer, &job));
+	EXPECT_EQ(DRM_NEURON_JOB_ABORTED, job.status);
+	EXPECT_EQ(-EIO, job.error);
+	EXPECT_EQ(0, job.dma_bytes);
+	EXPECT_EQ(-EIO, rig_fence(fd, out));
+}
+
+/*
+ * Those of before a reset whose turn comes after it. They are between buffers in host memory, which
+ * are not lost. That one is cancelled, and that another one waits for what fails, makes no
+ * difference.
+ */
+TEST_F(life, turn_after_a_reset)
+{
+	struct drm_neuron_cancel cancel = { .claim = DRM_NEURON_NO_CLAIM };
+	struct drm_neuron_transfer args[2] = { 0 };
+	uint32_t never, out[2], host;
+	int ret, i;
+
+	ret = transfer_endless_on(&self->t.rig, 1, self->t.fd, &never);
+	if (ret == -ENODEV)
+		SKIP(return, "one device only");
+	ASSERT_EQ(0, ret);
+	ASSERT_EQ(0, transfer_bo(self->t.fd, TRANSFER_HOST, &host));
+	for (i = 0; i < 2; i++) {
+		args[i] = (struct drm_neuron_transfer){
+			.dst = host,
+			.src = self->t.bo[TRANSFER_HOST],
+			.bytes = TRANSFER_SIZE,
+			.queue = i,
+		};
+		ASSERT_EQ(0, rig_syncobj_create(self->t.fd, &out[i]));
+		ASSERT_EQ(0, transfer_submit(self->t.fd, &args[i], never, out[i]));
+	}
+	ASSERT_EQ(0, neuron_reset_device(self->t.fd));
+	for (i = 0; i < 2; i++)
+		EXPECT_EQ(1, rig_fence(self->t.fd, out[i]));
+
+	cancel.job = args[0].transfer;
+	must(self->t.fd, CANCEL, &cancel);
+	expect_ended_by_the_reset(_metadata, self->t.fd, args[0].transfer, out[0]);
+	ASSERT_EQ(0, rig_release(self->t.rig.fd, self->t.rig.claim));
+	expect_ended_by_the_reset(_metadata, self->t.fd, args[1].transfer, out[1]);
+	EXPECT_EQ(0, transfer_run(self->t.fd, &args[0]));
+}
+
 TEST_HARNESS_MAIN

@@ -89,12 +89,12 @@ int transfer_run(int fd, struct drm_neuron_transfer *args)
 	return result.dma_bytes == transfer_bytes(args) ? 0 : -ENODATA;
 }
 
-int transfer_endless(struct rig *rig, int fd, uint32_t *handle)
+int transfer_endless_on(struct rig *rig, unsigned int device, int fd, uint32_t *handle)
 {
 	struct drm_syncobj_handle args = { 0 };
 	struct rig_submit submit;
 	struct drm_neuron_sync out;
-	int ret = rig_open(rig, 0, RIG_ANY_CORE);
+	int ret = rig_open(rig, device, RIG_ANY_CORE);
 
 	if (ret)
 		return ret;
@@ -118,6 +118,11 @@ int transfer_endless(struct rig *rig, int fd, uint32_t *handle)
 	close(args.fd);
 	*handle = args.handle;
 	return ret;
+}
+
+int transfer_endless(struct rig *rig, int fd, uint32_t *handle)
+{
+	return transfer_endless_on(rig, 0, fd, handle);
 }
 
 void transfer_endless_end(struct rig *rig)

@@ -104,6 +104,8 @@ int transfer_feed_failed(const struct transfer_feeder *feeder);
 
 /* A syncobj in @fd's file that a job of @rig, which it opens, signals when it ends. */
 int transfer_endless(struct rig *rig, int fd, uint32_t *handle);
+/* The same with a job of another device than the first one. */
+int transfer_endless_on(struct rig *rig, unsigned int device, int fd, uint32_t *handle);
 /* The job of transfer_endless() ends well. */
 void transfer_endless_end(struct rig *rig);
 
