@@ -304,10 +304,10 @@ static int neuron_core_reset_hw(struct neuron_core *core)
 	return neuron_core_reset_until(core, neuron_core_reset_end());
 }
 
-/* A device that was pulled out has stopped. */
+/* A device that was pulled out has stopped. The job may end at any time. */
 static bool neuron_core_runs(struct neuron_core *core)
 {
-	return core->active && pci_device_is_present(core->ndev->pdev);
+	return READ_ONCE(core->active) && pci_device_is_present(core->ndev->pdev);
 }
 
 /* Its end is seen by neuron_core_stop(). */

@@ -177,7 +177,7 @@ struct neuron_status {
  *	be allocated under it. It exists as long as the DRM device
  * @lock: protects @active and what belongs to it, @completion and @stats; the hard interrupt
  *	handler takes it
- * @active: job on the hardware, or NULL
+ * @active: job on the hardware, or NULL; whether there is one is also asked without @lock
  * @active_cc: whose job it is
  * @armed: the device interrupts when a job is done (neuron_job.c). It is changed under
  *	@reset_lock; the interrupt handler reads it without

@@ -185,7 +185,7 @@ neuron_job_end_locked(struct neuron_job *job,
 	cc->core->stats.jobs++;
 	cc->core->stats.hangs += job->hang;
 	cc->core->stats.faults += job->faulted;
-	cc->core->active = NULL;
+	WRITE_ONCE(cc->core->active, NULL);
 	return dma_fence_get(job->fence);
 }
 
@@ -494,7 +494,7 @@ static void neuron_job_start(struct neuron_job *job)
 	memset(core->completion, 0, sizeof(*core->completion));
 	core->started_ns = ktime_get_ns();
 	core->active_cc = job->cc;
-	core->active = job;
+	WRITE_ONCE(core->active, job);
 	spin_unlock_irq(&core->lock);
 
 	neuron_core_watch_job(core, job->timeout_ms);
