@@ -120,7 +120,7 @@ struct neuron_kept_dump {
  * @cancelled: jobs up to this id do not start; changed under @lock, read when a job starts
  * @generation: claim generation of the core, fixed
  * @results: the jobs until they are freed, and how they ended, with a lock of their own
- * @busy_ns: doorbell to interrupt, all finished jobs; under neuron_core.lock like the
+ * @busy_ns: doorbell to end, all finished jobs; under neuron_core.lock like the
  *	next three
  * @jobs: finished jobs
  * @faults: jobs that ended in an error of their own

@@ -127,7 +127,7 @@ struct neuron_usage;
 /**
  * struct neuron_core_stats - what a core did since the driver was loaded
  * @jobs: jobs that have ended
- * @busy_ns: nanoseconds from doorbell to interrupt, of all jobs; that of the running job
+ * @busy_ns: nanoseconds from doorbell to end, of all jobs; that of the running job
  *	until now
  * @faults: jobs that ended in an error of their own
  * @hangs: jobs aborted for making no progress

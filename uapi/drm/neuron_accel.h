@@ -66,6 +66,9 @@ enum drm_neuron_ioctl_id {
  * @stride: size of an element in user space, a multiple of 8, at most 4096
  * @count: elements
  * @pointer: first element
+ *
+ * Where an array may be empty, @stride and @pointer of an empty one are not looked at. QUERY has a
+ * rule of its own.
  */
 struct drm_neuron_array {
 	__u32 stride;
@@ -100,7 +103,8 @@ enum drm_neuron_query_type {
  *	the kernel, and how many there are; the pointer stays
  *
  * An answer that is no array has one element. As many elements are written as there is
- * room for; what the caller's have beyond the kernel's becomes zero.
+ * room for; what the caller's have beyond the kernel's becomes zero. The stride is checked unless
+ * the pointer is NULL, also when there is room for no element.
  *
  * What the device itself tells waits while the device is being reset.
  *
@@ -464,8 +468,9 @@ struct drm_neuron_tensor_counter_info {
 #define DRM_NEURON_BO_USER	2	/* user memory; BO_INFO only */
 
 /*
- * A notification stream: in host memory, mapped for reading only; neither
- * windows nor copies reach it, NOTIFY of jobs that name it writes it.
+ * A notification stream: in host memory, mapped for reading only; NOTIFY of jobs
+ * that name it writes it, and nothing else does. COPY reads it; windows and
+ * TRANSFER do not reach it.
  */
 #define DRM_NEURON_BO_STREAM	(1u << 0)
 
@@ -570,8 +575,9 @@ struct drm_neuron_bo_info {
  * The device moves the bytes; user pages are pinned in bounded pieces. No
  * buffer may be a peer's. A fatal signal ends the copy with EINTR after the
  * piece in flight.
- * Errors: EINVAL (range, wrong handle), ENOENT, EPERM (into a buffer imported
- * read-only), EFAULT, EIO (device error), ETIMEDOUT, ENODEV.
+ * Errors: EINVAL (range, wrong handle, ranges of one buffer that overlap), ENOENT,
+ * EPERM (into a buffer imported read-only, or into a stream; out of a stream is
+ * fine), EFAULT, EINTR, EIO (device error), ETIMEDOUT, ENODEV, ENOMEM.
  */
 struct drm_neuron_copy {
 	__u32 direction;
@@ -676,7 +682,15 @@ struct drm_neuron_window {
  *
  * Windows keep their buffers alive. Jobs submitted earlier keep what they were
  * submitted with.
- * Errors: EINVAL, ENOENT (handle, claim), EBADF (grant), EPERM (rights).
+ *
+ * When the driver leaves a chip, windows onto its buffers stay in the tables of other
+ * chips, but no job runs with one: the core of a job that does is reset, and the jobs
+ * that were queued with one, or are submitted with it later, do not start. All of them
+ * are ABORTED, with the error EIO. The other windows and jobs of the claim are as
+ * before, and the next jobs run when the window was written anew.
+ * Errors: EINVAL, ENOENT (handle, claim), EBADF (grant), EPERM (rights), EIO (the
+ * claim or the buffer was lost in a reset), ENODEV (the device, or the chip of the
+ * buffer, has left), ENOMEM.
  */
 struct drm_neuron_windows {
 	__u32 claim;
@@ -796,8 +810,15 @@ struct drm_neuron_queue {
  * @point: timeline point; 0 for a binary syncobj
  *
  * A job or transfer does not run, and ends with ECANCELED, if the fence of an in-sync ends
- * with an error. Of a timeline that is the fence of its last point, or of a point that has
- * not signalled when the job is submitted: DRM forgets those of earlier points.
+ * with an error. A fence that several in-syncs name is waited for once, and may fail only if all
+ * of them say so.
+ *
+ * A point of a timeline signals when all earlier ones have, and has the error of its own fence
+ * alone. If an earlier point failed and its own job succeeds, it has none: what waits for it
+ * runs. It has ECANCELED if its job waited for the point that failed. DRM forgets the error of
+ * a point that has signalled when a later point is there: then the earlier one counts as good
+ * for what is submitted. So the errors that matter are that of the last point, and that of a
+ * point that has not signalled at the submission.
  */
 struct drm_neuron_sync {
 	__u32 handle;
@@ -991,8 +1012,10 @@ enum drm_neuron_cause {
  * The jobs of a gang start together, when each of them has its turn on its core. When
  * one fails, is cancelled or cannot start, all that have not ended end: with status
  * ERROR, cause GANG, and @pc of the result is the index of the job that was the first to
- * fail. Each job has a result of its own. All cores get the gangs of a claim in the same
- * order.
+ * fail. Their error is ECANCELED, and that of the first one tells why. Each job has a result
+ * of its own; @out_syncs have the error of that job which ended first with one. If the claim
+ * ends before the gang starts, the errors are ECANCELED or ESRCH; if the device leaves before
+ * that, all are ENODEV. All cores get the gangs of a claim in the same order.
  *
  * When the submission fails, no job is queued and the window tables are as they were.
  * QUERY_LIMITS tells how many jobs can be in the queue of a core, and how long arrays are.
@@ -1031,8 +1054,11 @@ struct drm_neuron_submit {
  * @end_ns: out: modelled device time of its end
  * @instructions: out: instructions executed
  * @dma_bytes: out: bytes moved by its queues
- * @wall_ns: out: host time from doorbell to interrupt
- * @doorbell_ns: out: CLOCK_MONOTONIC time of the doorbell
+ * @wall_ns: out: host time from the doorbell until the driver ended the job. If the job failed
+ *	or was aborted, that includes its core dump and the reset of its core. Of a transfer: from
+ *	its turn until its end. 0: the job never started
+ * @doorbell_ns: out: CLOCK_MONOTONIC time of the doorbell; of a transfer: of its turn, also if it
+ *	did not begin then. 0: the job never started
  * @dma_engine: out: engine of the chip, with @queue
  * @flags: out: DRM_NEURON_JOB_*; others may be added
  *

@@ -23,7 +23,7 @@ extern "C" {
  * struct nrt_emu_execution - one execution (48 bytes, append-only)
  * @start_ns: modelled device time of the start; 0 when the device models none
  * @end_ns: modelled device time of the end; 0 when the device models none
- * @wall_ns: host time from doorbell to interrupt
+ * @wall_ns: host time from the doorbell until the execution was found to have ended
  * @instructions: retired by all engines
  * @dma_bytes: moved by the queues of the program
  * @flags: NRT_EMU_INEXACT or 0

@@ -364,6 +364,84 @@ TEST_F(cancel, point_that_fails)
 	EXPECT_EQ(1, word(&self->rig, 0));
 }
 
+/* A point has its own error, and not that of the point before it. */
+TEST_F(cancel, point_behind_one_that_fails)
+{
+	int64_t fails, good, on_seven, on_eight;
+	struct drm_neuron_sync seven = { .point = 7 };
+	struct drm_neuron_sync eight = { .point = 8 };
+
+	ASSERT_EQ(0, rig_syncobj_create(self->rig.fd, &seven.handle));
+	eight.handle = seven.handle;
+	fails = start_syncs(&self->rig, LOOPS, NULL, &seven);
+	good = start_syncs(&self->rig, STORES2, NULL, &eight);
+	on_seven = start_syncs(&self->rig, STORES1, &seven, NULL);
+	ASSERT_LT(0, fails);
+	ASSERT_LT(0, good);
+	ASSERT_LT(0, on_seven);
+	expect_runs(&self->rig, on_seven);
+	ASSERT_EQ(0, rig_cancel(&self->rig, fails));
+	expect_ended(&self->rig, on_seven, NEURON_JOB_ABORTED);
+	expect_ended(&self->rig, good, NEURON_JOB_OK);
+	EXPECT_EQ(0, word(&self->rig, 0));
+	on_eight = start_syncs(&self->rig, STORES1, &eight, NULL);
+	ASSERT_LT(0, on_eight);
+	expect_ended(&self->rig, on_eight, NEURON_JOB_OK);
+	EXPECT_EQ(1, word(&self->rig, 0));
+
+	/* DRM has forgotten that the earlier one failed. */
+	memset(self->rig.data, 0, 4);
+	on_seven = start_syncs(&self->rig, STORES1, &seven, NULL);
+	ASSERT_LT(0, on_seven);
+	expect_ended(&self->rig, on_seven, NEURON_JOB_OK);
+	EXPECT_EQ(1, word(&self->rig, 0));
+}
+
+/* Both points have not signalled when somebody begins to wait for the later one. */
+TEST_F(cancel, waits_for_a_point_behind_one_that_fails)
+{
+	struct drm_neuron_sync seven = { .point = 7 };
+	struct drm_neuron_sync eight = { .point = 8 };
+	int64_t fails, good, on_eight;
+
+	ASSERT_EQ(0, rig_syncobj_create(self->rig.fd, &seven.handle));
+	eight.handle = seven.handle;
+	fails = start_syncs(&self->rig, LOOPS, NULL, &seven);
+	good = start_syncs(&self->rig, STORES2, NULL, &eight);
+	on_eight = start_syncs(&self->rig, STORES1, &eight, NULL);
+	ASSERT_LT(0, fails);
+	ASSERT_LT(0, good);
+	ASSERT_LT(0, on_eight);
+	expect_runs(&self->rig, on_eight);
+	ASSERT_EQ(0, rig_cancel(&self->rig, fails));
+	expect_ended(&self->rig, good, NEURON_JOB_OK);
+	expect_ended(&self->rig, on_eight, NEURON_JOB_OK);
+	EXPECT_EQ(1, word(&self->rig, 0));
+	EXPECT_EQ(2, word(&self->rig, 4));
+}
+
+/* A job that waits for the point that fails makes the next point fail, too. */
+TEST_F(cancel, point_that_builds_on_one_that_fails)
+{
+	struct drm_neuron_sync seven = { .point = 7 };
+	struct drm_neuron_sync eight = { .point = 8 };
+	int64_t fails, follows, on_eight;
+
+	ASSERT_EQ(0, rig_syncobj_create(self->rig.fd, &seven.handle));
+	eight.handle = seven.handle;
+	fails = start_syncs(&self->rig, LOOPS, NULL, &seven);
+	follows = start_syncs(&self->rig, STORES2, &seven, &eight);
+	on_eight = start_syncs(&self->rig, STORES1, &eight, NULL);
+	ASSERT_LT(0, fails);
+	ASSERT_LT(0, follows);
+	ASSERT_LT(0, on_eight);
+	ASSERT_EQ(0, rig_cancel(&self->rig, fails));
+	expect_ended(&self->rig, follows, NEURON_JOB_ABORTED);
+	expect_ended(&self->rig, on_eight, NEURON_JOB_ABORTED);
+	EXPECT_EQ(0, word(&self->rig, 0));
+	EXPECT_EQ(0, word(&self->rig, 4));
+}
+
 /* --- Other ends --- */
 
 TEST_F(cancel, reset_with_a_foreign_fence)
