@@ -6,6 +6,7 @@ The machines are those of the package neuron_vm; the kernel log of each is one m
 
 import contextlib
 import json
+import os
 import threading
 
 from neuron_vm import Machine, MachineError, klog
@@ -17,6 +18,8 @@ from .schedule import BUILD, ROOT, TOOLS, Broken
 
 DRIVER_TESTS = ROOT / "selftests" / "drivers" / "neuron"
 NRT_TESTS = ROOT / "selftests" / "libnrt"
+# The kselftests that go to the guest.
+INSTALLED = BUILD / "stage" / "usr" / "libexec" / "neuron" / "selftests"
 # A folder of the guest's user space that has been built once.
 USER = BUILD / "user"
 # In the folder of the TAP: the programs that are to leave some. Written before the first runs.
@@ -157,8 +160,21 @@ class Kselftests:
         if job.choice:
             args = " ".join(filter(None, (job.choice.program, job.choice.case)))
             build_for_test(job)
+        must_be_installed([job.choice.program] if job.choice else self.programs(job))
         status = machine(job, self.name, *self.options, task="check", args=args, limit=self.limit)
         judge_tests(job, self.name, status)
+
+
+def must_be_installed(programs):
+    """The guest has each program of a list.
+
+    The names are those of sources. Without this, one that is not built for the guest would end
+    all that runs with it, or would not run without a word.
+    """
+    missing = [name for name in programs if not os.access(INSTALLED / name, os.X_OK)]
+    if missing:
+        raise Broken(f"the guest has no kselftest {', '.join(missing)}: install it, or rename its "
+                     "source if it is for the host only")
 
 
 def judge_tests(job, name, status, planless=()):

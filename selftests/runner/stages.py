@@ -145,8 +145,9 @@ class DebugSuite:
     def run(self, job):
         """In a machine of its own."""
         name = job.suite.name
-        args = f"suite {' '.join(self.programs(job))}"
-        debug_machine(job, name, "--chips", "2", *DEBUG_OPTIONS, args=args)
+        programs = self.programs(job)
+        debug_machine(job, name, "--chips", "2", *DEBUG_OPTIONS,
+                      args=f"suite {' '.join(programs)}", programs=programs)
         coverage(job, name)
 
 
@@ -217,9 +218,10 @@ class OldProgram:
         guest.judge_tests(job, "abi-grown", status)
 
 
-def debug_machine(job, name, *options, args):
-    """Run the task debug in the debug kernel and read what it has left."""
+def debug_machine(job, name, *options, args, programs=()):
+    """Run the task debug, with some kselftests, in the debug kernel and read what it has left."""
     job.must([TOOLS / "debug-machine"], "build.log")
+    guest.must_be_installed(programs)
     status = guest.machine(job, name, "--kernel", "debug", *options, task="debug", args=args)
     guest.judge_tests(job, name, status, PLANLESS)
 

@@ -11,7 +11,7 @@ import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from runner import guest, results
+from runner import guest, results, stages
 from runner.schedule import Broken
 from neuron_vm import MachineError, process
 from neuron_vm.errors import EndedError
@@ -87,6 +87,9 @@ class Job:
     def add(self, cases):
         self.cases += cases
 
+    def must(self, argv, log, append=False):
+        pass
+
     def log_tail(self, log):
         return process.tail(self.out / log)
 
@@ -107,8 +110,23 @@ class Guest(unittest.TestCase):
         self.made = made
         return Job(pathlib.Path(self.folder.name), **options)
 
+    def install(self, sources, installed):
+        """Sources of kselftests, and the programs that the guest has."""
+        tests = pathlib.Path(self.folder.name, "tests")
+        programs = pathlib.Path(self.folder.name, "programs")
+        for folder, names in ((tests, sources), (programs, installed)):
+            folder.mkdir()
+            for name in names:
+                (folder / name).touch(mode=0o755)
+        for name, folder in (("DRIVER_TESTS", tests), ("NRT_TESTS", tests),
+                             ("INSTALLED", programs)):
+            patch = unittest.mock.patch.object(guest, name, folder)
+            patch.start()
+            self.addCleanup(patch.stop)
+
     def run_tests(self, files):
         """The titles of what failed, after a kselftest."""
+        self.install([], [])
         job = self.job(files)
         guest.Kselftests("suite").run(job)
         return [case.title for case in job.cases if case.outcome == results.FAILED]
@@ -124,7 +142,23 @@ class Guest(unittest.TestCase):
         with self.assertRaises(Broken):
             self.run_tests({"tap/a.tap": TAP})
 
+    def test_the_guest_has_every_program(self):
+        self.install(["test_a.c", "test_nrt_b.c", "test_nrt_c.py"], ["test_a", "test_nrt_b"])
+        job = self.job({"tap/test_a.tap": TAP, "tap/programs.txt": "test_a\n"})
+        guest.Kselftests("suite").run(job)
+        self.assertEqual(self.made.words[-4:-2], ("--args", ""))
+
+    def test_a_program_that_the_guest_does_not_have(self):
+        self.install(["test_a.c", "test_nrt_b.c"], ["test_a"])
+        job = self.job({"tap/test_a.tap": TAP, "tap/programs.txt": "test_a\n"})
+        for suite in (guest.Kselftests("suite"), stages.DebugSuite(),
+                      stages.DebugSuite(tests=["test_nrt_b"])):
+            with self.assertRaisesRegex(Broken, "^the guest has no kselftest test_nrt_b: [^\n]*$"):
+                suite.run(job)
+        self.assertIsNone(self.made.words)
+
     def test_the_kernel_log_is_judged_without_tap(self):
+        self.install([], [])
         job = self.job({"dmesg.txt": "[ 1.0] BUG: a NULL pointer\n"})
         with self.assertRaises(Broken):
             guest.Kselftests("suite").run(job)
