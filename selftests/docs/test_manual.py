@@ -21,6 +21,10 @@ TOOLS = ("neuron-ls", "neuron-top", "neuron-as", "neuron-debug", "neuron-digits"
 OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z_-]*|-[a-zA-Z?])(?![\w-])")
 
 
+# As a user has it who has set nothing for the installed programs.
+PLAIN = {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
+
+
 def run(*command, **more):
     """The standard output of a command, which must succeed."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **more)
@@ -30,8 +34,7 @@ def run(*command, **more):
 
 def options_of_help(tool):
     """The options that the summary of a tool lists, one or two in each line."""
-    text = run(STAGE / "bin" / tool, "--help",
-               env={**os.environ, "LD_LIBRARY_PATH": str(STAGE / "lib"), "COLUMNS": "100"})
+    text = run(STAGE / "bin" / tool, "--help", env={**PLAIN, "COLUMNS": "100"})
     lines = re.findall(r"^ {2,6}(-.*)$", text, re.MULTILINE)
     return {option for line in lines for option in OPTION.findall(line.split("  ")[0])}
 
@@ -57,6 +60,18 @@ def test_every_tool_that_is_installed_has_a_man_page():
                  for path in (STAGE / "bin").glob(pattern)}
     assert installed == set(TOOLS)
     assert installed <= {path.stem for path in MAN_PAGES.glob("*.rst")}
+
+
+def test_programs_find_the_library_that_is_installed_with_them():
+    """Wherever that is, and nothing else is set."""
+    found = {}
+    for path in sorted((STAGE / "bin").iterdir()):
+        text = subprocess.run(["ldd", path], env=PLAIN, capture_output=True, text=True,
+                              check=False).stdout
+        found |= {path.name: Path(library).resolve().parent if library != "not" else None
+                  for library in re.findall(r"\blibnrt\.so\.\d+ => (\S+)", text)}
+    assert {"neuron-digits", "neuron-sim", "neuron-train", "nccom-test"} <= set(found)
+    assert set(found.values()) == {(STAGE / "lib").resolve()}, found
 
 
 def test_the_manual_lists_the_tests_with_more_operators():
