@@ -202,7 +202,8 @@ static void neuron_job_hand_over(struct neuron_core *core)
 }
 
 /*
- * Under the core's lock: what the completion record means.
+ * Under the core's lock: what the completion record means. A job that nobody has doomed is not
+ * aborted: whoever resets its core does that first.
  * Return: the fence when the job has ended.
  */
 static struct dma_fence *neuron_job_take_record(struct neuron_job *job)
@@ -216,7 +217,8 @@ static struct dma_fence *neuron_job_take_record(struct neuron_job *job)
 	/* What is checked is what is used: the device may write there again. */
 	barrier();
 	if (neuron_record_decode(&copy, job->hw_id, &record) ||
-	    (record.cause == NEURON_CAUSE_GANG && !job->gang)) {
+	    (record.cause == NEURON_CAUSE_GANG && !job->gang) ||
+	    (record.status == NEURON_JOB_ABORTED && !job->abort_error)) {
 		job->broken = true;
 		neuron_job_hand_over(core);
 		return NULL;
@@ -230,7 +232,7 @@ static struct dma_fence *neuron_job_take_record(struct neuron_job *job)
 	case NEURON_JOB_ABORTED:
 		/* Whose fault it was is in the result already. */
 		return neuron_job_end_locked(job, job->ganged ? NULL : &record,
-					     job->abort_error ?: -ECANCELED);
+					     job->abort_error);
 	default:
 		job->hang = false;
 		/* No fault of its own: nothing to tell or to dump. */

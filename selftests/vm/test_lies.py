@@ -5,6 +5,7 @@ may hang, every answer is one that answers.py allows, the kernel log holds no wa
 kernel, and an honest chip works again.
 """
 
+import errno
 import time
 
 import pytest
@@ -207,6 +208,18 @@ def test_records(rig):
             rig.struck()
             rig.vm.fault("clear")
             rig.job_ok(0)
+
+
+@judged("bad completion")
+def test_abort_that_nobody_asked_for(rig):
+    """The job may still run, so its core is reset, and it does not end as if it was cancelled."""
+    rig.vm.fault("record-flip,offset=8,mask=0x2,count=1")   # OK becomes ABORTED
+    answer = Judge(rig).ask(f"job 0 {LIMIT}")
+    assert answer["status"] == STATUS["ABORTED"], f"the job is not aborted: {answer}"
+    assert answer["error"] == errno.EIO, f"the job has the wrong error: {answer}"
+    rig.struck()
+    rig.vm.fault("clear")
+    rig.job_ok(0)
 
 
 def registers_at_work(rig, judge):

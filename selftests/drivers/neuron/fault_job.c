@@ -100,8 +100,8 @@ static void answer_open(struct fault_job *f, unsigned int core)
 static void print_job(int ret, const struct drm_neuron_wait_job *result, bool right,
 		      int64_t begin)
 {
-	printf("@ret=%d status=%u cause=%u hang=%u addr=%#llx data=%s ms=%lld ns=%llu\n",
-	       -ret, result->status, result->cause,
+	printf("@ret=%d status=%u cause=%u error=%d hang=%u addr=%#llx data=%s ms=%lld ns=%llu\n",
+	       -ret, result->status, result->cause, -result->error,
 	       !!(result->flags & DRM_NEURON_JOB_HANG),
 	       (unsigned long long)result->addr, right ? "ok" : "bad",
 	       (long long)(rig_now_ms() - begin),
