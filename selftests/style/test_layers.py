@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""tools/build/layers, on small trees of its own.
+"""tools/build/layers, on small trees of its own; and the manual's table of the driver's layers.
 
 Run it with pytest or with python3 -m unittest.
 """
 import pathlib
+import re
+import runpy
 import subprocess
 import tempfile
 import unittest
 
-LAYERS = pathlib.Path(__file__).resolve().parents[2] / "tools" / "build" / "layers"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LAYERS = ROOT / "tools" / "build" / "layers"
 TABLE = "low: base.[ch] sub/*.h\nhigh: top.[ch]\n"
 
 
@@ -87,6 +90,36 @@ class LayersTest(unittest.TestCase):
         status, errors, _ = self.check()
         self.assertEqual((status, errors),
                          (1, ["layers:1: expected 'NAME: PATTERN...', found 'low base.c'"]))
+
+
+def layers_of(tree):
+    """The layers of a tree as the program sees them: name, and its files without their ending."""
+    tool = runpy.run_path(str(LAYERS))
+    layers, _ = tool["read_table"](tree)
+    places, errors = tool["place"](tool["sources"](tree), layers)
+    assert not errors, errors
+    return [(name, {pathlib.PurePath(file).stem for file, place in places.items()
+                    if place == index and not file.startswith("tests/")})
+            for index, (name, _) in enumerate(layers)]
+
+
+def layers_of_manual(page):
+    """The same of the table in the manual, whose first row begins with "layer"."""
+    table = re.search(r"^(=+ =+)\nlayer .*\n\1\n((?:.+\n)+?)\1\n", page, re.MULTILINE)
+    assert table, "no table of layers"
+    rows = re.findall(r"^(\w+) +(.*\n(?: .*\n)*)", table[2], re.MULTILINE)
+    return [(name, set(re.findall(r"``(\w+)``", text))) for name, text in rows]
+
+
+class ManualTest(unittest.TestCase):
+    """The manual tells the layers of the driver, lowest first, and what is in each."""
+
+    def test_the_table_names_each_file_in_its_layer(self):
+        page = (ROOT / "Documentation/driver-internals.rst").read_text(encoding="utf-8")
+        manual, driver = layers_of_manual(page), layers_of(ROOT / "driver")
+        self.assertEqual([name for name, _ in manual], [name for name, _ in driver])
+        for (name, told), (_, files) in zip(manual, driver):
+            self.assertEqual(told, files, f"layer {name}")
 
 
 if __name__ == "__main__":
