@@ -611,6 +611,6 @@ void neuron_copy_debugfs(struct neuron_device *ndev, struct drm_printer *p)
 	}
 }
 
-#ifdef NEURON_KUNIT
+#if IS_ENABLED(CONFIG_DRM_ACCEL_NEURON_KUNIT_TEST)
 #include "tests/neuron_kunit_copy.c"
 #endif

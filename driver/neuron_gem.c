@@ -785,6 +785,6 @@ int neuron_ioctl_bo_info(struct drm_device *drm, void *data,
 	return 0;
 }
 
-#ifdef NEURON_KUNIT
+#if IS_ENABLED(CONFIG_DRM_ACCEL_NEURON_KUNIT_TEST)
 #include "tests/neuron_kunit_gem.c"
 #endif

@@ -690,6 +690,6 @@ int neuron_hbm_init(struct neuron_device *ndev)
 	return 0;
 }
 
-#ifdef NEURON_KUNIT
+#if IS_ENABLED(CONFIG_DRM_ACCEL_NEURON_KUNIT_TEST)
 #include "tests/neuron_kunit_hbm.c"
 #endif

@@ -177,6 +177,6 @@ u64 neuron_list_addr(const struct neuron_list_slot *first)
 	       first->slot * sizeof(*first->page->extent);
 }
 
-#ifdef NEURON_KUNIT
+#if IS_ENABLED(CONFIG_DRM_ACCEL_NEURON_KUNIT_TEST)
 #include "tests/neuron_kunit_list.c"
 #endif

@@ -575,6 +575,6 @@ err_destroy:
 	return ret;
 }
 
-#ifdef NEURON_KUNIT
+#if IS_ENABLED(CONFIG_DRM_ACCEL_NEURON_KUNIT_TEST)
 #include "tests/neuron_kunit_listener.c"
 #endif

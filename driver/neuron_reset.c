@@ -518,6 +518,6 @@ const struct dev_pm_ops neuron_pm_ops = {
 	RUNTIME_PM_OPS(neuron_pm_suspend, neuron_pm_resume, NULL)
 };
 
-#ifdef NEURON_KUNIT
+#if IS_ENABLED(CONFIG_DRM_ACCEL_NEURON_KUNIT_TEST)
 #include "tests/neuron_kunit_reset.c"
 #endif

@@ -313,6 +313,6 @@ void neuron_result_fetch(const struct neuron_result *result,
 		job->flags |= DRM_NEURON_JOB_HANG;
 }
 
-#ifdef NEURON_KUNIT
+#if IS_ENABLED(CONFIG_DRM_ACCEL_NEURON_KUNIT_TEST)
 #include "tests/neuron_kunit_result.c"
 #endif

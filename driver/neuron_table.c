@@ -614,6 +614,6 @@ void neuron_table_print(const struct neuron_table *table, u32 max,
 		drm_printf(p, "windows: %u more\n", more);
 }
 
-#ifdef NEURON_KUNIT
+#if IS_ENABLED(CONFIG_DRM_ACCEL_NEURON_KUNIT_TEST)
 #include "tests/neuron_kunit_table.c"
 #endif

@@ -781,6 +781,6 @@ out_array:
 	return ret;
 }
 
-#ifdef NEURON_KUNIT
+#if IS_ENABLED(CONFIG_DRM_ACCEL_NEURON_KUNIT_TEST)
 #include "tests/neuron_kunit_window.c"
 #endif

@@ -59,11 +59,13 @@ neuron-y := $(addprefix $(neuron-dir),$(neuron-objects))
 # The public interface includes "drm.h".
 ccflags-y += -I$(srctree)/include/uapi/drm
 
-# NEURON_KUNIT=1: with the unit tests in driver/tests, which run when the module is
-# loaded. NEURON_COVERAGE=1: count the lines that are run (CONFIG_GCOV_KERNEL).
+# NEURON_KUNIT=1: with the unit tests in driver/tests, which run when the module is loaded. In a
+# kernel's tree that is an option of Kconfig.
 ifeq ($(NEURON_KUNIT),1)
-ccflags-y += -DNEURON_KUNIT
+ccflags-y += -DCONFIG_DRM_ACCEL_NEURON_KUNIT_TEST=1
 endif
+
+# NEURON_COVERAGE=1: count the lines that are run (CONFIG_GCOV_KERNEL).
 ifeq ($(NEURON_COVERAGE),1)
 GCOV_PROFILE := y
 ccflags-y += -g
