@@ -31,8 +31,6 @@ static ssize_t neuron_node_store(struct kobject *kobj, struct kobj_attribute *at
 {
 	struct neuron_node_file *file = container_of(attr, struct neuron_node_file, attr);
 
-	if (!file->desc->reset)
-		return -EPERM;
 	file->desc->reset(file->node, file->desc->arg);
 	return count;
 }
@@ -46,7 +44,7 @@ static int neuron_node_add_file(struct neuron_node *node, size_t i,
 	file->desc = desc;
 	file->attr.attr = desc->attr;
 	file->attr.show = neuron_node_show;
-	file->attr.store = neuron_node_store;
+	file->attr.store = desc->reset ? neuron_node_store : NULL;
 	sysfs_attr_init(&file->attr.attr);
 	return sysfs_create_file(node->kobj, &file->attr.attr);
 }
