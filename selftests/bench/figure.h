@@ -14,7 +14,7 @@
  *	goal			what the ratio should reach, without a baseline the value
  *	lower_is_better		true: the goal is an upper limit
  *	samples			how many pairs, or samples; 1: read once, not timed
-	values			our samples, in the order in which they were taken
+ *	values			our samples, in the order in which they were taken
  *	value_low, value_high	quartiles of our samples
  *	ratio_low, ratio_high	quartiles of the ratios
  */

@@ -15,6 +15,7 @@
  * @ask: somebody answers what bench_ask() asks
  * @have_nvme, @have_stream, @have_submit: those parts run, so that their samples are baselines
  * @nvme_us: median of NVMe reads of 4 KiB
+ * @nvme_rate: such reads in a second, one after the other
  * @nvme_gbps: rate of NVMe reads of 1 MiB
  * @submit_us: median of empty jobs of the driver
  */
@@ -26,6 +27,7 @@ struct bench {
 	bool have_stream;
 	bool have_submit;
 	double nvme_us[FIGURE_MAX_ROUNDS];
+	double nvme_rate[FIGURE_MAX_ROUNDS];
 	double nvme_gbps[FIGURE_MAX_ROUNDS];
 	double submit_us[FIGURE_MAX_ROUNDS];
 };
