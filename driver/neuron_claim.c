@@ -23,7 +23,7 @@
 #include "neuron_table.h"
 #include "neuron_trace.h"
 
-/* What a release waits for its jobs and window tables to be freed. */
+/* How long a release waits until its jobs and window tables are freed. */
 #define NEURON_KILL_WAIT_MS	1000
 
 /* The last dump, and room for the next one. The caller holds no lock of the claim. */
@@ -158,7 +158,7 @@ static int neuron_claim_take(struct neuron_claim *claim,
 	unsigned int i;
 
 	mutex_lock(&ndev->claim_lock);
-	/* neuron_claims_end() comes later, and finds what was taken. */
+	/* If the device leaves after this, neuron_claims_end() finds the claim. */
 	if (neuron_hw_leaves(ndev)) {
 		mutex_unlock(&ndev->claim_lock);
 		return -ENODEV;
@@ -220,7 +220,7 @@ static int neuron_claim_equip_core(struct neuron_claim *claim,
 	return 0;
 }
 
-/* The end of the device may kill the claim before, or waits for this. */
+/* When the device leaves, neuron_claims_end() kills the claim before this, or waits for it. */
 static int neuron_claim_equip(struct neuron_claim *claim)
 {
 	struct neuron_device *ndev = claim->ndev;
@@ -242,7 +242,7 @@ static int neuron_claim_equip(struct neuron_claim *claim)
  */
 static void neuron_claim_drain(struct neuron_claim_core *cc)
 {
-	/* Otherwise a job waits for what it depends on, even for ever. */
+	/* Open the gates: what a job depends on may never come. */
 	cc->claim->ndev->job_ops->release(cc, U64_MAX);
 	wait_event(cc->claim->ndev->live_wait, neuron_results_all_ended(&cc->results));
 	drm_sched_entity_destroy(&cc->entity);

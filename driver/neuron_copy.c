@@ -45,8 +45,8 @@ static void neuron_copy_count(const struct neuron_copy_queue *queue,
 }
 
 /*
- * Aborts of the DMA engine that were not blamed on this queue have stopped the request too
- * often. Its cause says so, as the device named none.
+ * Aborts of the DMA engine, for which other queues were to blame, have stopped the request too
+ * often. The device has named no cause for it, so it is ABORT.
  */
 static int neuron_copy_give_up(struct neuron_copy_request *req)
 {
@@ -85,7 +85,7 @@ static void neuron_copy_end_first(struct neuron_copy_queue *queue, int error,
 	req->ops->end(req, error ?: req->error);
 }
 
-/* Those end that are behind what the device has done. */
+/* Complete all requests whose descriptors the device has done. */
 static void neuron_copy_end_done(struct neuron_copy_queue *queue)
 {
 	struct neuron_copy_request *req;
@@ -118,8 +118,8 @@ void neuron_copy_fail(struct neuron_copy_queue *queue, int error, int others)
 }
 
 /*
- * The queue may still move data, and no request ends before that. So it is stopped first; the
- * first request ends with @error then, as neuron_copy_fail() says.
+ * The queue may still move data, so no request may end yet. A work stops the queue, and then ends
+ * the first request with @error (neuron_copy_fail()).
  */
 static void neuron_copy_stop_later(struct neuron_copy_queue *queue, int error)
 {
@@ -176,10 +176,10 @@ static void neuron_copy_blame(struct neuron_copy_queue *queue, u32 code)
 }
 
 /*
- * The device says that the queue has failed. @aborted: it may suffer from another queue's abort,
- * then it has no code. Without an abort a queue that has stopped has one until it is reset. So if
- * there is none, this is news of what the queue did before its reset, and the requests that it has
- * been given since go on.
+ * The device says that the queue has failed. A queue that failed by itself has an error code until
+ * it is reset. A queue that another one's abort has stopped has no code (@aborted). If there is
+ * neither a code nor an abort, the error is that of a time before the reset of the queue, and the
+ * requests of now go on.
  */
 static void neuron_copy_error(struct neuron_copy_queue *queue, bool aborted)
 {
@@ -272,7 +272,7 @@ static bool neuron_copy_fits(struct neuron_copy_queue *queue, unsigned int nr)
 	return READ_ONCE(queue->waited_desc) + nr <= NEURON_COPY_ROOM;
 }
 
-/* For who waits: a queue that has stopped is empty when it starts again. */
+/* For those who wait. A queue that has stopped is empty when it starts again. */
 static bool neuron_copy_has_room(struct neuron_copy_queue *queue,
 				 unsigned int nr)
 {
@@ -301,8 +301,8 @@ static int neuron_copy_submit_locked(struct neuron_copy_queue *queue,
 	int ret;
 
 	/*
-	 * A reset takes the lock once after the end of the epoch. So a request of
-	 * before is in flight by then, and ends with it, or is refused here.
+	 * A reset takes the lock once after it has ended the epoch. So a request of the old epoch
+	 * is in flight by then, and ends with the reset, or it is refused here.
 	 */
 	if (queue->dead || req->epoch != READ_ONCE(queue->ndev->epoch))
 		return neuron_hw_error(queue->ndev);
@@ -405,7 +405,7 @@ neuron_copy_next(struct neuron_copy_queue *queue)
 	return req;
 }
 
-/* What has begun is never left half done but for the want of its memory. */
+/* A request that has begun goes on in any case, unless the memory of a buffer was lost. */
 static int neuron_copy_may_start(const struct neuron_copy_request *req)
 {
 	int ret = req->begun ? 0 : req->ops->given_up(req);
@@ -414,8 +414,9 @@ static int neuron_copy_may_start(const struct neuron_copy_request *req)
 }
 
 /*
- * Under @submit_lock: whatever is in @waiting is submitted, or ends. A device that fails each of
- * them has the queue reset for each, and others wait for the lock: they have it in between.
+ * Under @submit_lock: submit or end all that is in @waiting. If the queue stops a second time, a
+ * work does the rest. So others get the lock in between, also if the device fails each request and
+ * the queue is reset for each.
  */
 static void neuron_copy_push_locked(struct neuron_copy_queue *queue)
 {
@@ -494,8 +495,8 @@ long neuron_copy_time_left(struct neuron_copy_queue *queue)
 }
 
 /*
- * For who waits: has a time limit of what is in flight come? @req: as for
- * neuron_copy_timeout(). Return: jiffies to wait until it is to be asked again.
+ * For those who wait: deal with a time limit of what is in flight, if it has come. @req: as for
+ * neuron_copy_timeout(). Return: jiffies until this is to be called again.
  */
 static long neuron_copy_look(struct neuron_copy_queue *queue,
 			     struct neuron_copy_request *req)
@@ -510,7 +511,7 @@ static long neuron_copy_look(struct neuron_copy_queue *queue,
 	return max(left, 1l);
 }
 
-/* Those in the ring are looked after here, too: who has them may wait for a page fault. */
+/* Also looks after the time limits of what is in the ring: its callers may wait for page faults. */
 int neuron_copy_wait_room(struct neuron_copy_queue *queue, unsigned int nr)
 {
 	long left, ret;

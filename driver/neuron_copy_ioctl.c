@@ -94,12 +94,12 @@ static bool neuron_copy_has_user(const struct neuron_copy *copy)
  * what fails because of others is tried again.
  */
 
-/* Failures of others that a piece outlives: a lying device has no end of them. */
+/* How often a piece that was stopped is tried again: the failures of a lying device do not end. */
 #define NEURON_PIECE_RETRIES	8
 
 /*
- * A page may be in several pieces at a time, of one copy or of several: that is the caller's
- * affair. So the caches (and bounce buffers) are told of a piece by hand.
+ * A page may be in several pieces at a time, of one copy or of several; what it holds then is the
+ * caller's affair. Mapping and unmapping do not sync. Each piece is synced by its own calls.
  */
 #define NEURON_PIECE_DMA_ATTRS	DMA_ATTR_SKIP_CPU_SYNC
 
@@ -225,7 +225,7 @@ static void neuron_piece_unmap_locked(struct neuron_device *ndev,
 	dma_unmap_sgtable(dev, &piece->sgt, piece->dir, NEURON_PIECE_DMA_ATTRS);
 }
 
-/* The end of the device may have been first. */
+/* neuron_copy_unmap_all() may have unmapped it already. */
 static void neuron_piece_unmap(struct neuron_copy *copy,
 			       struct neuron_copy_piece *piece)
 {
@@ -239,8 +239,9 @@ static void neuron_piece_unmap(struct neuron_copy *copy,
 }
 
 /*
- * Who copies may wait for a page fault that nobody answers, with a piece that is
- * complete in hand. Its pages stay pinned until then; its mapping goes now.
+ * The device leaves, and its mappings must go with it. A copy may wait for a page fault that nobody
+ * answers, and may have a piece that is complete and still mapped. The pages stay pinned until the
+ * copy goes on.
  */
 void neuron_copy_unmap_all(struct neuron_device *ndev)
 {

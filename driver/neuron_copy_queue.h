@@ -14,8 +14,8 @@
 				 NEURON_UDMA_RING_MULTIPLE)
 
 /*
- * So often a queue is reset because it moves nothing, the last time with the whole device: if its
- * own reset did not help, it helps nobody to try that with each request.
+ * How often a queue that moves nothing is reset. The last time the whole device is reset, because
+ * the reset of the queue alone has not helped.
  */
 #define NEURON_COPY_TIMEOUTS	2
 

@@ -18,7 +18,7 @@
 #define NEURON_COPY_QUIET_US	1000000
 #define NEURON_COPY_POLL_US	100
 
-/* What the queue announced up to now has been, or will be, looked at. */
+/* Clear what the queue has announced so far: the caller looks at the queue itself. */
 static void neuron_copy_clear_cause(struct neuron_copy_queue *queue)
 {
 	neuron_ctl_write(queue->ndev,
@@ -102,7 +102,7 @@ int neuron_copy_queue_start(struct neuron_copy_queue *queue)
 	neuron_copy_ring_start(neuron_copy_s2m_regs(queue), queue->s2m_dma,
 			       queue->ndev, NEURON_UDMA_S2M_Q_COMP_CFG);
 
-	/* Who has read a cause of before must not take it for one of the next request. */
+	/* An interrupt handler that has read an old cause ends before the next request begins. */
 	neuron_irq_sync_engine(queue->ndev, queue->engine);
 
 	spin_lock_irq(&queue->lock);
@@ -233,7 +233,7 @@ void neuron_copy_watch(struct work_struct *work)
 			   left <= 0 ? limit : min(left, limit));
 }
 
-/* Under @submit_lock: what the device moves ends before its requests do. */
+/* Under @submit_lock: stop the queue, so that it moves nothing any more, and end its requests. */
 static void neuron_copy_interrupt_all(struct neuron_copy_queue *queue)
 {
 	if (neuron_copy_halt(queue))
@@ -243,7 +243,7 @@ static void neuron_copy_interrupt_all(struct neuron_copy_queue *queue)
 	spin_unlock_irq(&queue->lock);
 }
 
-/* Whatever the queue does ends before its requests do. */
+/* Work: the same for a queue that has failed and may still move data. */
 void neuron_copy_halt_work(struct work_struct *work)
 {
 	struct neuron_copy_queue *queue =
@@ -266,7 +266,7 @@ static bool neuron_copy_has_stray(struct neuron_copy_queue *queue)
 	spin_lock_irq(&queue->lock);
 	list_for_each_entry(req, &queue->pending, link)
 		stray |= req->ops && !req->error && req->ops->lost(req);
-	/* Nothing is added to what is to be stopped. */
+	/* From now on nothing is added. */
 	if (stray && !queue->stopped) {
 		queue->stopped = true;
 		queue->stop_error = -EAGAIN;
@@ -280,7 +280,7 @@ static void neuron_copy_queue_stop_stray(struct neuron_copy_queue *queue)
 	bool cookie = dma_fence_begin_signalling();
 
 	mutex_lock(&queue->submit_lock);
-	/* They are refused when they are to be started again. */
+	/* Those without their memory are refused when all are submitted again. */
 	if (!queue->dead && neuron_copy_has_stray(queue))
 		neuron_copy_interrupt_all(queue);
 	mutex_unlock(&queue->submit_lock);
@@ -339,7 +339,7 @@ static bool neuron_copy_queue_freeze(struct neuron_copy_queue *queue)
 	queue->stopped = true;
 	queue->dead = true;
 	spin_unlock_irq(&queue->lock);
-	/* Who has the lock has not seen that. */
+	/* Whoever holds the lock may not know yet: wait for it. */
 	mutex_lock(&queue->submit_lock);
 	mutex_unlock(&queue->submit_lock);
 	return ran;

@@ -20,10 +20,10 @@
 #include "neuron_irq.h"
 #include "neuron_trace.h"
 
-/* A job is first looked at in this part of its limit. */
+/* The watch first looks at a job after an eighth of its limit. */
 #define NEURON_CORE_WATCH_FIRST	8
 
-/* The job's fence waits for it. */
+/* Time limit for reading SBUF and PSUM, because the job's fence waits for that. */
 #define NEURON_CORE_MEMORY_NS	(5ll * NSEC_PER_SEC)
 
 /* "sbuf 000 0x000000 " and "psum ...", hexadecimal digits, "\n" */
@@ -115,7 +115,7 @@ static int neuron_core_get_wq(struct neuron_core *core)
 		core->wq = core->tpb->wq;
 		return 0;
 	}
-	/* Not unbound: a job starts where it is submitted or the last one ended. */
+	/* Bound: a job starts on the processor that submitted it or saw the last one end. */
 	core->wq = alloc_workqueue("neuron-core%u", WQ_MEM_RECLAIM |
 				   WQ_HIGHPRI | NEURON_WQ_PERCPU, 0,
 				   core->index);
@@ -147,7 +147,7 @@ static int neuron_core_init(struct neuron_core *core)
 	struct device *dev = core->ndev->drm.dev;
 	int ret;
 
-	/* Not the generations of an earlier driver: its grants are void. */
+	/* By chance, so that grants of an earlier driver are void. */
 	core->generation = get_random_u32();
 
 	core->completion = dma_alloc_coherent(dev, sizeof(*core->completion),
@@ -215,16 +215,16 @@ int neuron_cores_init(struct neuron_device *ndev)
 	return 0;
 }
 
-/* What was announced may be the end of an earlier reset, or a lie. */
+/* Ask the core: the interrupt may be that of an earlier reset, or a lie. */
 static bool neuron_core_reset_ended(struct neuron_core *core)
 {
 	return !neuron_core_read(core, NEURON_CORE_RESET);
 }
 
 /*
- * The interrupt may be lost, and it is while the device is cut off from memory: so
- * the causes are looked at now and then. A core whose cause lies has two other
- * registers to say that it is idle; the others need not suffer.
+ * The interrupt may be lost, and it is while the device is cut off from memory. So the causes are
+ * read every NEURON_RESET_POLL_MS. After NEURON_RESET_SURE_MS, RESET and STATUS together are
+ * enough: otherwise a core that never sets its cause would have the whole device reset.
  */
 static int neuron_core_reset_wait(struct neuron_core *core, unsigned long end)
 {
@@ -366,7 +366,7 @@ void neuron_core_get_stats(struct neuron_core *core,
 	spin_unlock_irqrestore(&core->lock, flags);
 }
 
-/* Grants of earlier owners are void; what an earlier kernel left running ends. */
+/* A new generation voids earlier grants. A core that an earlier kernel left running is reset. */
 static int neuron_core_start(struct neuron_core *core)
 {
 	bool cookie = neuron_core_lock(core);
@@ -401,7 +401,7 @@ int neuron_core_reset_locked(struct neuron_core *core, int error, bool hang)
 	int ret;
 
 	lockdep_assert_held(&core->reset_lock);
-	/* Otherwise who took the hardware down ends the job. */
+	/* If the hardware is not up, whoever took it down ends the job. */
 	ret = neuron_hw_check(core->ndev);
 	if (ret)
 		return ret;
@@ -419,7 +419,7 @@ void neuron_cores_freeze(struct neuron_device *ndev)
 
 	for (i = 0; i < neuron_nr_units(ndev->gen); i++) {
 		struct neuron_core *core = neuron_unit(ndev, i);
-		/* Who has the lock has not seen that the device is down. */
+		/* Whoever holds the lock may not know yet that the device is down. */
 		bool cookie = neuron_core_lock(core);
 
 		ndev->job_ops->doom(core, -EIO, false);
@@ -478,7 +478,7 @@ struct neuron_core_memory *neuron_core_memory_create(gfp_t gfp)
 {
 	struct neuron_core_memory *memory;
 
-	/* Most of it is never touched, but when it is, there it must be. */
+	/* With all its pages: none can be allocated when the memories are read. */
 	memory = __vmalloc(struct_size(memory, line, NEURON_CORE_LINES),
 			   gfp | __GFP_NOWARN);
 	if (memory)

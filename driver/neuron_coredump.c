@@ -507,7 +507,7 @@ static void neuron_dump_job(struct neuron_dump *dump, struct neuron_job *job)
 	spin_unlock_irq(&core->lock);
 }
 
-/* The next dump gets its memory when this one has been published. */
+/* Takes the memory from the claim, which gets new memory when this dump has been published. */
 static void neuron_dump_take_memory(struct neuron_dump *dump)
 {
 	dump->memory = xchg(&dump->cc->dump_memory, NULL);
@@ -550,7 +550,7 @@ static void neuron_dump_text_release(struct kref *ref)
 	kfree(text);
 }
 
-/* @text: @size bytes, not ours. Takes the memory out of @dump. */
+/* Copies the @size bytes of @text. Takes the memory out of @dump. */
 static struct neuron_dump_text *neuron_dump_text_create(struct neuron_dump *dump,
 							const char *text,
 							size_t size)
@@ -676,7 +676,7 @@ static struct neuron_dump_text *neuron_dump_get(struct neuron_claim_core *cc)
 	return dump ? container_of(dump, struct neuron_dump_text, kept) : NULL;
 }
 
-/* Of a job that has ended the dump is on its way. */
+/* The job may have ended while its dump is still being printed. */
 static int neuron_dump_wait(struct neuron_claim_core *cc)
 {
 	return wait_event_killable(cc->core->ndev->live_wait,

@@ -28,7 +28,7 @@ static struct neuron_device *neuron_debugfs_device(struct seq_file *m)
 	return to_neuron_device(entry->dev);
 }
 
-/* Freed memory is scrubbed first: what is used then, somebody holds. */
+/* Wait until freed memory is scrubbed, so that all that is shown as used is in a buffer. */
 static int neuron_debugfs_hbm(struct seq_file *m, void *data)
 {
 	struct neuron_device *ndev = neuron_debugfs_device(m);

@@ -51,7 +51,10 @@ static int neuron_device_map(struct neuron_device *ndev)
 	return 0;
 }
 
-/* Another driver may have begun a reset; until its end the firmware says nothing. */
+/*
+ * Wait until the firmware answers. Another driver may have begun a reset just before this one was
+ * bound; until its end the firmware reports NEURON_MISC_NOT_READY.
+ */
 static int neuron_device_ready(struct neuron_device *ndev)
 {
 	struct device *dev = &ndev->pdev->dev;
@@ -70,9 +73,9 @@ static int neuron_device_ready(struct neuron_device *ndev)
 }
 
 /*
- * The chips that the driver is bound to and that are on a fabric. A routed address has the id of
- * its chip. So a chip that says that it is another one would open the memory of that one to those
- * who use its own.
+ * The bound chips that are on a fabric, each with an id of its own. A routed address names a chip
+ * by its id. If two chips had the same one, programs that may use the memory of the first could
+ * reach that of the second.
  */
 static DEFINE_MUTEX(neuron_fabric_lock);
 static LIST_HEAD(neuron_fabric_chips);
@@ -97,7 +100,10 @@ static void neuron_fabric_leave(void *data)
 	mutex_unlock(&neuron_fabric_lock);
 }
 
-/* Until the device is unbound nobody else is this chip. One on no fabric has no name there. */
+/*
+ * Refuse a chip whose id another bound chip has on the same fabric. The id is taken until the
+ * device is unbound. A chip without a fabric key is on no fabric, so its id means nothing.
+ */
 static int neuron_fabric_join(struct neuron_device *ndev)
 {
 	struct device *dev = &ndev->pdev->dev;
@@ -129,7 +135,7 @@ static int neuron_device_read_fabric(struct neuron_device *ndev, u32 *id, u32 *k
 	return 0;
 }
 
-/* Others use it after the probe, so it never changes. */
+/* Routed addresses of other chips contain the id, so a reset must not change it. */
 static int neuron_device_check_fabric(struct neuron_device *ndev)
 {
 	u32 id, key;
@@ -183,7 +189,7 @@ static int neuron_device_identify(struct neuron_device *ndev)
 	return 0;
 }
 
-/* Arrays were made for as many links as the probe has found: others are refused. */
+/* After a reset. The number of links is that of the probe, for which arrays were allocated. */
 int neuron_device_identify_again(struct neuron_device *ndev)
 {
 	u32 nr_links;
@@ -293,7 +299,7 @@ void neuron_bus_cut(struct neuron_device *ndev)
 static void neuron_bus_set_open(struct neuron_device *ndev)
 {
 	pci_set_master(ndev->pdev);
-	/* Memory of other chips can have another owner. */
+	/* Nothing writes to imported buffers any more: those that were kept can be freed. */
 	queue_work(ndev->free_wq, &ndev->kept_work);
 }
 
@@ -303,7 +309,7 @@ void neuron_bus_restore(struct neuron_device *ndev)
 	if (!--ndev->bus_cuts)
 		neuron_bus_set_open(ndev);
 	mutex_unlock(&ndev->bus_lock);
-	/* Chips that leave wait for it. */
+	/* Other chips that leave wait for this: neuron_peer_wait(). */
 	wake_up_all(&ndev->hw_wait);
 }
 
@@ -327,7 +333,7 @@ bool neuron_hw_set_state(struct neuron_device *ndev, enum neuron_hw_state state)
 		WRITE_ONCE(ndev->hw_state, state);
 	up_write(&ndev->epoch_lock);
 	wake_up_all(&ndev->hw_wait);
-	/* Grants of claims that are lost are void. */
+	/* Those who poll a grant: grants of claims that are lost are void. */
 	wake_up_all(&ndev->grant_wait);
 	return changed;
 }
@@ -456,7 +462,7 @@ err_exit:
 	return ret;
 }
 
-/* Not as neuron_pm_put(): whoever only looks is nobody who uses it. */
+/* Does not mark the device as busy, as neuron_pm_put() does: monitors must not keep it awake. */
 void neuron_regs_put_awake(struct neuron_device *ndev, int idx)
 {
 	up_read(&ndev->epoch_lock);

@@ -272,9 +272,9 @@ err_fini:
 }
 
 /*
- * Another chip has left, and its routed addresses will mean other memory: end the jobs and
- * transfers of @peer that can reach it. New windows are refused since the unplug, and jobs
- * that have an old one do not start any more: those that run are left.
+ * Another chip has left, and its routed addresses may soon mean other memory. End the jobs and
+ * transfers of @peer that run and can reach it. Since the unplug no new window onto it is made, and
+ * no job with an old one starts.
  */
 static void neuron_peer_stop(struct neuron_device *peer)
 {
@@ -285,7 +285,7 @@ static void neuron_peer_stop(struct neuron_device *peer)
 	neuron_copy_stop_stray(peer);
 }
 
-/* drm_dev_unplug() waits for others: they are told first that it comes. */
+/* drm_dev_unplug() waits for all who are inside drm_dev_enter(): neuron_hw_leave() wakes them. */
 static void neuron_unplug(struct neuron_device *ndev)
 {
 	neuron_hw_leave(ndev);
@@ -305,7 +305,7 @@ static void neuron_remove(struct pci_dev *pdev)
 	neuron_pm_fini(ndev);
 }
 
-/* What runs must not go on under the next kernel. */
+/* The device must not write to memory of the next kernel (kexec). */
 static void neuron_shutdown(struct pci_dev *pdev)
 {
 	neuron_unplug(pci_get_drvdata(pdev));

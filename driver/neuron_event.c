@@ -261,7 +261,7 @@ int neuron_event_init(struct neuron_device *ndev)
 	for (i = 0; i < NEURON_NR_EVENT_TYPES; i++) {
 		ratelimit_state_init(&events->limit[i], NEURON_EVENT_INTERVAL,
 				     NEURON_EVENT_BURST);
-		/* No lines about those that were left out: the log has each event. */
+		/* No message about uevents that were left out: the log has each event. */
 		ratelimit_set_flags(&events->limit[i],
 				    RATELIMIT_MSG_ON_RELEASE);
 	}

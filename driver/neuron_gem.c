@@ -370,7 +370,10 @@ static bool neuron_host_bo_release_some(struct neuron_host_bo *hbo)
 	return false;
 }
 
-/* Under host_lock: give back what keeps the device from going. Return: there is more. */
+/*
+ * Under host_lock: give back DMA memory or mappings of @bo, which must not outlive the device.
+ * Return: there is more.
+ */
 static bool neuron_gem_host_release_some(struct neuron_bo *bo)
 {
 	if (bo->kind == NEURON_BO_HOST)
@@ -484,7 +487,7 @@ static int neuron_gem_mmap(struct drm_gem_object *obj, struct vm_area_struct *vm
 {
 	struct neuron_cursor cursor;
 
-	/* The core refuses after the unplug, of which users may know already. */
+	/* Users may know of the removal already; DRM refuses only after drm_dev_unplug(). */
 	if (neuron_hw_leaves(to_neuron_device(obj->dev)))
 		return -ENODEV;
 	/* A private mapping would need pages to copy. */
@@ -663,7 +666,7 @@ int neuron_ioctl_bo_create(struct drm_device *drm, void *data,
 		return PTR_ERR(bo);
 	/* Nobody has a handle of it yet. */
 	bo->flags = args->flags;
-	/* HBM may come after a reset that it was waited for in. It is zero in any epoch. */
+	/* Only now: the allocation may have waited for a reset. HBM is zero in any epoch. */
 	ret = neuron_hw_wait_epoch(ndev, &bo->epoch);
 	if (ret)
 		goto put;

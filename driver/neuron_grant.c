@@ -133,8 +133,8 @@ static void neuron_grant_note(struct neuron_claim_core *cc, u32 first,
 }
 
 /*
- * Whoever asks makes a window of it. The granter's lock is not waited for: when the
- * claim ends at this moment the generation is over, which the chip looks at.
+ * The caller makes a window of the grant. It does not take the lock of the claim that gave the
+ * grant: if that claim ends at this moment, its generation is over, which the chip checks.
  */
 static bool neuron_grant_use(const struct neuron_grant *grant)
 {
@@ -418,7 +418,7 @@ int neuron_ioctl_grant(struct drm_device *drm, void *data,
 	grant->first = args->first;
 	grant->count = args->count;
 	grant->rights = args->flags;
-	/* Before others can close it: then neither it nor the core need be there. */
+	/* Before the descriptor: another thread may close it, which may free grant and core. */
 	if (grant->kind == NEURON_GRANT_SEM)
 		neuron_grant_note(cc, args->first, args->count, 0);
 	fd = anon_inode_getfd("[neuron-grant]", &neuron_grant_fops, grant,

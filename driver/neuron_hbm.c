@@ -44,7 +44,7 @@ void neuron_discard_wake(struct neuron_device *ndev)
 void neuron_discard_stop(struct neuron_device *ndev)
 {
 	neuron_discard_wake(ndev);
-	/* Who has the lock looks at the state at the latest at its next poll. */
+	/* Whoever holds the lock sees the new state at its next poll at the latest: wait for it. */
 	mutex_lock(&ndev->discard_lock);
 	mutex_unlock(&ndev->discard_lock);
 }
@@ -63,16 +63,16 @@ static int neuron_discard_check(struct neuron_device *ndev)
 	}
 }
 
-/* What was announced may be the end of an earlier one that took too long. */
+/* Ask the chip: the interrupt may be that of an earlier discard, which had timed out. */
 static bool neuron_discard_ended(struct neuron_device *ndev)
 {
 	return !neuron_ctl_read(ndev, NEURON_CTL_DISCARD_GO);
 }
 
 /*
- * The driver does not wait for a discard when it leaves, and the chip goes on with it. So a start
- * waits for the end of what was begun before. In the state UP it is one that has taken too long
- * already: nobody waits for it again.
+ * Wait until the engine is idle. When the driver starts, the engine may still do what was begun
+ * before: a removal does not wait for the end of a discard. In the state UP only a discard that has
+ * timed out can still be under way, and it is not waited for again: -EBUSY.
  */
 static int neuron_discard_wait_idle(struct neuron_device *ndev)
 {
@@ -113,7 +113,7 @@ static int neuron_discard_wait(struct neuron_device *ndev)
 	bool told;
 	int ret;
 
-	/* A device that announces an end again and again does not delay it. */
+	/* Interrupts that do not mean the end of the discard do not extend the time limit. */
 	do {
 		told = wait_for_completion_timeout(&ndev->discard_done, slice);
 		ret = neuron_discard_check(ndev);
@@ -123,7 +123,7 @@ static int neuron_discard_wait(struct neuron_device *ndev)
 			return 0;
 		if (told)
 			continue;
-		/* It may have been pulled out, or the interrupt have been lost. */
+		/* The chip may have been pulled out, or the interrupt may be lost. */
 		if (!pci_device_is_present(ndev->pdev))
 			return -ENODEV;
 		neuron_irq_poll(ndev);
@@ -155,7 +155,7 @@ static int neuron_discard(struct neuron_device *ndev, u64 addr, u64 len)
 
 	mutex_lock(&ndev->discard_lock);
 	ret = neuron_discard_once(ndev, addr, len);
-	/* An error may be the late end of one that took too long. */
+	/* The error may be that of an earlier discard, which had timed out. */
 	if (ret == -EIO)
 		ret = neuron_discard_once(ndev, addr, len);
 	mutex_unlock(&ndev->discard_lock);
@@ -220,9 +220,10 @@ struct neuron_hbm {
 };
 
 /*
- * What a reset interrupts begins again after it. A unit that did not stop when it was asked
- * may still write to HBM, which bus mastering does not keep it from, so nothing is zero for
- * long. It was found out before its memory was freed.
+ * Zero an extent; if a reset interrupts that, begin again after it. While the bus is cut
+ * (neuron_device.bus_cuts) a unit has not stopped when it was asked. Without bus mastering it can
+ * still write to HBM, so what is zeroed may not stay zero: -EIO. The bus is cut before memory that
+ * the unit could write to is freed, so none of it gets past this.
  */
 static int neuron_hbm_scrub_extent(struct neuron_device *ndev,
 				   const struct neuron_hw_extent *extent)
@@ -277,7 +278,7 @@ static struct neuron_hbm_memory *neuron_hbm_pop(struct neuron_hbm *hbm,
 	return alloc;
 }
 
-/* Return: the chip did it. */
+/* Return: the memory is free; false: it is on the list of lost memory. */
 static bool neuron_hbm_scrub_one(struct neuron_hbm *hbm,
 				 struct neuron_hbm_memory *alloc)
 {
@@ -293,7 +294,7 @@ static bool neuron_hbm_scrub_one(struct neuron_hbm *hbm,
 	return true;
 }
 
-/* One failure is enough: a chip that is out of order costs time. */
+/* Stop at the first failure: a chip that is out of order may cost the time limit each time. */
 static void neuron_hbm_retry_lost(struct neuron_hbm *hbm)
 {
 	struct neuron_hbm_memory *alloc;
@@ -421,7 +422,7 @@ static int neuron_hbm_alloc_blocks(struct neuron_hbm *hbm, u64 size,
 	return ret;
 }
 
-/* The stack is full, but for what is being scrubbed. */
+/* The stack is full: wait for the memory that is being scrubbed, and try again. */
 static int neuron_hbm_alloc_scrubbed(struct neuron_hbm *hbm, u64 size,
 				     struct list_head *blocks)
 {
@@ -430,7 +431,7 @@ static int neuron_hbm_alloc_scrubbed(struct neuron_hbm *hbm, u64 size,
 	ret = neuron_hbm_flush_stack(hbm);
 	if (ret)
 		return ret;
-	/* It may have come to nothing because the device has failed, or leaves. */
+	/* If the device has failed or leaves, the memory was lost, and that is the error. */
 	ret = neuron_hw_wait(hbm->ndev);
 	if (ret)
 		return ret;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The sizes of ioctls. DRM copies what both sides know and zeroes the rest for
- * an older caller; what a newer caller has beyond that it ignores. Here such a
- * tail must be zero: a field that the kernel does not know is refused, not
- * silently left out. Less than what version 2.0 had is no older caller's, and a size that is no
- * multiple of 8 is nobody's.
+ * The sizes of ioctls. DRM copies the part of a struct that both sides know. What an older caller
+ * lacks is zero for the driver; what a newer caller has more, DRM ignores. Here that part must be
+ * zero: a field that the driver does not know is refused, not silently left out. A struct smaller
+ * than in version 2.0, or whose size is no multiple of 8, is refused as well.
  */
 #include <linux/fs.h>
 #include <linux/nospec.h>

@@ -52,16 +52,19 @@ struct neuron_storm {
 	unsigned int nr_idle;
 };
 
-/* What is counted together. */
+/* Interrupts are counted for this long. */
 #define NEURON_STORM_WINDOW_MS	100
 
-/* So many in that time are looked at twice. */
+/* After so many in that time, a cause that is set again at once counts as announcing nothing. */
 #define NEURON_STORM_SUSPECT	500
-/* A storm: more than these, most of them for nothing; or more than any device has. */
+/*
+ * A storm: more than NEURON_STORM_IDLE interrupts, and three quarters of all, announced nothing; or
+ * there were more than NEURON_STORM_ALL, which no working device raises.
+ */
 #define NEURON_STORM_IDLE	100
 #define NEURON_STORM_ALL	20000
 
-/* A vector that storms is looked at by the timer for so long. */
+/* After a storm the interrupt is disabled for this long, and the timer reads the causes. */
 #define NEURON_STORM_POLLED_MS	1000
 
 static void neuron_storm_begin(struct neuron_storm *storm)
@@ -147,14 +150,16 @@ static void neuron_storm_count(struct neuron_storm *storm, bool found)
 /**
  * struct neuron_vector - the sources of one MSI-X vector
  * @ndev: device
- * @irq: its number: pci_irq_vector() takes a lock that may be held while memory is allocated,
- *	which must not be waited for on the way to the end of a fence
+ * @irq: Linux number of its interrupt. pci_irq_vector() cannot be called later: it takes a lock
+ *	under which memory may be allocated, and a reset of the device, which disables the
+ *	interrupt, is on the way to signal fences
  * @cores: mask of places in neuron_device.core
  * @engines: mask of copy engines, counted from the first
  * @mgmt: management
  * @storm: notices when it is raised without end
- * @lock: from a cause's reading to the end of what it announces: the handler and
- *	neuron_irq_poll() would both take it, and the later one for what comes next
+ * @lock: held from the reading of a cause until what it announces is dealt with. Otherwise the
+ *	handler and neuron_irq_poll() could read the same cause, and the slower one would take
+ *	it for news of what has begun since
  */
 struct neuron_vector {
 	struct neuron_device *ndev;
@@ -166,7 +171,7 @@ struct neuron_vector {
 	spinlock_t lock;	/* causes of the sources */
 };
 
-/* What a core announces. DONE is no news while it is masked (neuron_job.c), and stays set. */
+/* What a core announces, without DONE while that is masked ("Jobs that are over soon"). */
 static u32 neuron_irq_core_cause(struct neuron_core *core)
 {
 	u32 cause = neuron_cause_pending(neuron_core_read(core, NEURON_CORE_CAUSE));
@@ -215,7 +220,7 @@ static bool neuron_irq_engines(struct neuron_vector *vec)
 	return handled;
 }
 
-/* Each kind has a limit of its own: many small errors hide no great one. */
+/* Each kind has its own rate limit, so many correctable errors hide no uncorrectable one. */
 static void neuron_irq_ecc_log(struct neuron_device *ndev, u32 info, u64 addr)
 {
 	u32 count = neuron_ctl_read(ndev, NEURON_CTL_ECC_COUNT);
@@ -298,11 +303,11 @@ static irqreturn_t neuron_irq(int irq, void *data)
 
 	trace_neuron_irq(vec->ndev, irq);
 	found = neuron_irq_vector(vec);
-	/* A cause that is back at once may be one that cannot be cleared. */
+	/* If a cause is set again at once, it may be one that cannot be cleared. */
 	if (found && neuron_storm_suspects(&vec->storm))
 		found = !neuron_irq_vector(vec);
 	neuron_storm_count(&vec->storm, found);
-	/* The kernel would disable a vector for good that finds nothing. */
+	/* Never IRQ_NONE: the kernel would disable the interrupt for good. */
 	return IRQ_HANDLED;
 }
 
@@ -323,7 +328,7 @@ bool neuron_irq_poll(struct neuron_device *ndev)
 	return handled;
 }
 
-/* A CC-core has its core's. */
+/* A CC-core shares the vector of its core. */
 static unsigned int neuron_core_vector(const struct neuron_core *core)
 {
 	return core->tpb->index % core->ndev->nr_vectors;

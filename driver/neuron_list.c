@@ -91,7 +91,7 @@ void neuron_list_room_put(struct neuron_list_room *room)
 	*room = (struct neuron_list_room){ };
 }
 
-/* A page whose reference is the room's. -ENOMEM, and the room is as it was. */
+/* Give the room a new page, whose reference it has. -ENOMEM: it keeps the old one. */
 static int neuron_list_room_renew(struct neuron_claim *claim,
 				  struct neuron_list_room *room)
 {

@@ -260,10 +260,10 @@ static bool neuron_listeners_hand_on(struct neuron_listeners *listeners)
 }
 
 /*
- * Who reads or polls hands on to all listeners, not only to itself. The events of all lie in
- * the same two buffers, and a buffer is emptied as a whole. This is no more work in total:
- * whoever comes first hands an event on, and nobody does so again. For one caller it is
- * bounded: at most 240 events and 32 counts for each of at most 1024 listeners.
+ * A reader hands events on to all listeners, not only to itself, because the events of all are in
+ * the same two buffers and a buffer is emptied as a whole. In total this is no more work: each
+ * event is handed on once. For one caller it is bounded: at most 240 events and 32 counts for each
+ * of at most 1024 listeners.
  *
  * Return: there was something to hand on.
  */
@@ -382,7 +382,7 @@ void neuron_listeners_close(struct neuron_listeners *listeners)
 	disable_work_sync(&listeners->work);
 	mutex_lock(&listeners->lock);
 	neuron_listeners_hand_on(listeners);
-	/* Who sees @closed sees the last record, too: neuron_listener_state(). */
+	/* A reader that sees @closed sees the last record, too: neuron_listener_state(). */
 	smp_store_release(&listeners->closed, true);
 	list_for_each_entry(listener, &listeners->list, link)
 		wake_up_all(&listener->wait);

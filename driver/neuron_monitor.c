@@ -46,16 +46,16 @@ static void neuron_look_at_regs(struct neuron_device *ndev,
 						    NEURON_MISC_HBM_ECC(i));
 }
 
-/* A device that is gone reads as all ones, or as part of them if it goes just now. */
+/* Is the device there? Reads of one that is gone, or goes just now, have ones for some bits. */
 static bool neuron_look_is_true(struct neuron_device *ndev)
 {
 	return neuron_ctl_read(ndev, NEURON_CTL_MAGIC) == NEURON_CTL_MAGIC_VALUE;
 }
 
 /*
- * A counter that said *@last says @now: add what it has counted to *@sum. Of one that says
- * less nobody knows why, so all that it says is new. The device is asked after the counter
- * was read, so that nothing is believed that a link has made up.
+ * A counter that read *@last reads @now: add the difference to *@sum. If it reads less, it has
+ * begun anew for a reason that is not known, and all of @now is new. Whether the device is there
+ * is looked at after the counter was read, because without a device it reads as all ones.
  */
 static void neuron_look_add(struct neuron_device *ndev, u64 *sum, u64 *last,
 			    u64 now, bool anew)

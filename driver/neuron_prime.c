@@ -280,10 +280,13 @@ static struct neuron_device *neuron_peers_next(struct neuron_device *ndev)
 }
 
 /*
- * Is there nothing to wait for? While a chip is being reset its units go on, and they reach other
- * chips without bus mastering, too. So does a unit that did not stop: a reset is on its way for
- * it. A chip that is asleep has stopped. One that has failed stays so until somebody asks for
- * another reset, and one that leaves stops by itself.
+ * Is there nothing to wait for? Units reach other chips without bus mastering. So what counts is:
+ *
+ * - While a chip is being reset (STARTING, or DOWN and not asleep) its units may go on.
+ * - If the bus is cut in the state UP, a unit did not stop. The reset of the device is on its way.
+ * - A chip that is asleep has stopped.
+ * - A chip that is FAILED stays so until somebody asks for another reset.
+ * - A chip that is LEAVING stops by itself.
  */
 static bool neuron_peer_rests(const struct neuron_device *peer)
 {

@@ -138,9 +138,10 @@ static struct attribute *neuron_public_class_attrs[] = {
 ATTRIBUTE_GROUPS(neuron_public_class);
 
 /*
- * Whoever hears of a device looks for its files. Most of them are in directories, which are made
- * after the device. So the uevent that the driver core sends for the device is dropped, and
- * neuron_public_tell() sends it when all files are there.
+ * A program that gets the uevent of a device expects its files, but most of them are in directories
+ * that are made after the device. So the uevent of the driver core is dropped, and
+ * neuron_public_tell() sends it when all files are there. dev_set_uevent_suppress() would need a
+ * device of our own, with a release function that may be called after the module is unloaded.
  */
 static int neuron_public_uevent(const struct device *dev, struct kobj_uevent_env *env)
 {
@@ -549,7 +550,7 @@ static ssize_t connected_devices_show(struct device *dev, struct device_attribut
 }
 static DEVICE_ATTR_RO(connected_devices);
 
-/* Whatever is written. It is under way on return; who has a file open waits for it. */
+/* Whatever is written, the device is reset soon; calls on open files wait for that. */
 static ssize_t reset_store(struct device *dev, struct device_attribute *attr,
 			   const char *buf, size_t count)
 {

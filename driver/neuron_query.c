@@ -185,7 +185,7 @@ static int neuron_query_clocks(struct neuron_device *ndev,
 	}
 	info->engine_khz = ndev->gen->clock_khz[NEURON_ENGINE_SCALAR];
 	info->throttle = neuron_ctl_read(ndev, NEURON_CTL_THROTTLE);
-	/* The high word is good for four seconds: a device that lies. */
+	/* The high word changes every four seconds. One that changes at each reading is a lie. */
 	return best == U64_MAX ? -EIO : 0;
 }
 

@@ -33,8 +33,8 @@
  * a new generation, and HBM is zeroed. So nothing depends on what the chip has kept. At last the
  * probe makes the folders in sysfs and registers the DRM device: a user never sees a device that
  * is not ready. The attributes of the PCI device itself (dev_groups) are made by the driver core
- * after the probe, and removed before the removal. Who waits for the device with udev finds them
- * when the event "bind" of the PCI device comes, not yet with "add" of the DRM device.
+ * after the probe, and removed before the removal. A rule of udev finds them when the event "bind"
+ * of the PCI device comes, not yet with "add" of the DRM device.
  *
  * The removal goes the other way. neuron_hw_leave() sets the state to LEAVING and wakes all
  * who wait. drm_dev_unplug() waits for those who are inside drm_dev_enter(). Other chips that have
@@ -145,22 +145,22 @@ void neuron_hw_stop_for_good(struct neuron_device *ndev)
 }
 
 /*
- * Under hw_lock, in the state DOWN. The hardware may be beyond reach, or busy. Jobs in flight
- * end after it, so all but the mappings is on the way to the end of fences: the mappings
- * belong to processes, and their locks are none that may be waited for there.
+ * Under hw_lock, in the state DOWN. The hardware may be out of reach, or busy. Jobs in flight end
+ * only after this, so it is on the way to signal fences. The mappings are not: to remove them takes
+ * locks of processes, for which that way must not wait.
  */
 static void neuron_reset_freeze(struct neuron_device *ndev)
 {
 	bool cookie;
 
-	/* Nobody sees HBM any more: what was mapped is lost, and nothing is made. */
+	/* HBM is lost: take it away from processes. In the state DOWN nothing is mapped anew. */
 	unmap_mapping_range(ndev->drm.anon_inode->i_mapping, 0, 0, 1);
 	cookie = dma_fence_begin_signalling();
 	neuron_cores_freeze(ndev);
 	neuron_copy_freeze(ndev);
 	neuron_discard_stop(ndev);
 	neuron_irq_stop(ndev);
-	/* What runs may go on until it was reset, and jobs end before that is sure. */
+	/* Units may run until the reset, and jobs end before it is sure that it has worked. */
 	neuron_bus_cut(ndev);
 	dma_fence_end_signalling(cookie);
 }
@@ -206,8 +206,8 @@ static void neuron_reset_tell(struct neuron_device *ndev, int error)
 }
 
 /*
- * After neuron_reset_fini() nothing is queued any more, whoever asks. While the machine goes
- * to sleep nothing of it runs.
+ * After neuron_reset_fini() this does nothing. While the machine goes to sleep the work waits: its
+ * workqueue is frozen.
  */
 static void neuron_reset_retry(struct neuron_device *ndev, unsigned int ms)
 {
@@ -216,9 +216,9 @@ static void neuron_reset_retry(struct neuron_device *ndev, unsigned int ms)
 }
 
 /*
- * Whatever the work was to reset the device for, another reset has done. Who asks holds the
- * lock of a unit and has seen the state UP, so none of those who asked before comes after
- * this. Return: somebody had asked.
+ * Another reset has done what the work was to do: withdraw the request. Whoever requests a reset
+ * holds the lock of a unit and has seen the state UP. These locks were taken since, so no request
+ * of the time before can come after this. Return: a reset was requested.
  */
 static bool neuron_reset_unwant(struct neuron_device *ndev)
 {
@@ -362,7 +362,7 @@ static pci_ers_result_t neuron_slot_reset(struct pci_dev *pdev)
 {
 	struct neuron_device *ndev = pci_get_drvdata(pdev);
 
-	/* Another driver on the bus may want it though this one does not. */
+	/* The slot may be reset for another device on the bus, and this one may be in use. */
 	neuron_reset_begin(ndev);
 	pci_restore_state(pdev);
 	/*

@@ -60,7 +60,7 @@ int neuron_usage_init(struct neuron_device *ndev)
 	if (!ndev->usage)
 		return -ENOMEM;
 	ratelimit_state_init(&ndev->usage->full, NEURON_USAGE_INTERVAL, 1);
-	/* What it left out is no news. */
+	/* No message about tables that were left out. */
 	ratelimit_set_flags(&ndev->usage->full, RATELIMIT_MSG_ON_RELEASE);
 	return 0;
 }

@@ -23,7 +23,7 @@
 /* Pages pinned at a time. */
 #define NEURON_PIN_BATCH	512ul
 
-/* So a page may also be mapped twice, in two buffers of one process or of several. */
+/* Nothing is synced: a page may be in several buffers, and the process goes on using it. */
 #define NEURON_USER_DMA_ATTRS	DMA_ATTR_SKIP_CPU_SYNC
 
 /**

@@ -633,7 +633,10 @@ static int neuron_windows_reduce(struct neuron_windows *windows,
 	return kept;
 }
 
-/* A table that somebody has is not changed in place. */
+/*
+ * A table with a second reference is not changed in place. An undoable change takes one, so that
+ * the old version stays.
+ */
 static struct neuron_table *neuron_windows_version(struct neuron_windows *windows,
 						   struct neuron_claim_core *cc,
 						   int nr, bool undoable)
