@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How often tests repeat what they draw by chance. With NEURON_TEST_THOROUGH=1 in the
- * environment they take the time that "make check" has not; "make check-long" sets it.
+ * environment they take the time that "make check" has not; the stage "thorough" of
+ * make check-nightly sets it.
  */
 #ifndef NEURON_TEST_ROUNDS_H
 #define NEURON_TEST_ROUNDS_H

@@ -13,7 +13,7 @@ from neuron_vm.process import Cancelled, Processes
 
 from . import results, stages, work
 from .report import Outcome, Report
-from .schedule import BUILD, Broken, Choice, Job, Lanes, Unknown
+from .schedule import BUILD, Broken, Choice, Job, Lanes, Unknown, planned
 from .suites import SUITES
 
 OUT = BUILD / "check"
@@ -73,11 +73,22 @@ def owner(suites, choice, lanes):
     raise Unknown(f"there is no test '{choice.program}'; {has}")
 
 
+def with_build(rows):
+    """These rows behind the build of the machine; stages need it, although their rows do not say
+    so.
+    """
+    if rows[0].name == "build":
+        return rows
+    build = next(suite for suite in SUITES if suite.name == "build")
+    return [build, *(replace(row, needs=("build",)) for row in rows)]
+
+
 def table(rows):
     """The table as text."""
     lines = [f"{'name':<16} {'lane':<7} {'budget':>7} {'limit':>7}  what it proves"]
     for row in rows:
         lines.append(f"{row.name:<16} {row.lane:<7} {row.budget:>5} s {row.limit:>5} s  {row.what}")
+    lines.append(f"in lanes side by side the budgets add up to {planned(with_build(rows))} s")
     return "\n".join(lines)
 
 
@@ -88,6 +99,8 @@ def rst_table(title, rows):
     for row in rows:
         lines += [f"   * - ``{row.name}``", f"     - {row.lane}", f"     - {row.budget} s",
                   f"     - {row.what}"]
+    lines += ["", "In lanes side by side, and with the build before them, the budgets add up to "
+              f"{planned(with_build(rows))} s."]
     return "\n".join(lines) + "\n"
 
 
@@ -185,10 +198,7 @@ def run_stages(args):
                 report.say(f"passed {row.name:<16} earlier, for this commit (FRESH=1 begins anew)")
             else:
                 todo.append(row)
-        if todo:
-            build = next(suite for suite in SUITES if suite.name == "build")
-            todo = [build, *(replace(row, needs=("build",)) for row in todo)]
-        Lanes(out, processes, report, skip_rules(), state.keep).run(todo)
+        Lanes(out, processes, report, skip_rules(), state.keep).run(todo and with_build(todo))
     return finish(report, "STAGE", begin)
 
 

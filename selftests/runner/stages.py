@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The stages of make check-long and make check-nightly: one row each.
 
-check-long takes an hour. check-nightly holds what is slower by nature; each of its stages
-alone ends within an hour. What has passed is remembered for the commit, so a second call
-goes on with the rest.
+The budgets of check-long fit an hour; a test of the runner holds that. check-nightly has what
+is slower by nature; each of its stages alone ends within an hour. What has passed is remembered
+for the commit, so a second call goes on with the rest.
 """
 
 import hashlib
@@ -257,13 +257,6 @@ def vm_tests(*files):
 
 # name, lane, budget and limit in seconds, what it proves, how it is run
 LONG = [
-    Suite("mutants", "native", 15 * MINUTE, HOUR, "the native tests notice one wrong bit",
-          Script("mutants", "selftests/long/mutants.py")),
-    Suite("native-aarch64", "native", 20 * MINUTE, HOUR, "numbers and instructions have the same "
-          "bits on an emulated arm64",
-          Several(Command("aarch64", "tools/build/aarch64"),
-                  Native("native-aarch64", "bits", "--cross-file", BUILD / "aarch64.ini",
-                         "-Dwerror=true"))),
     Suite("fuzz-neff", "native", 2 * MINUTE, 1800, "the reader of NEFF files",
           Fuzzer("neff", 60)),
     Suite("fuzz-as", "native", 2 * MINUTE, 1800, "the assembler", Fuzzer("as", 60)),
@@ -283,17 +276,11 @@ LONG = [
     Suite("fuzz-api", "native", 3 * MINUTE, 1800, "calls of libnrt by chance, with good, stale and "
           "forged handles, under AddressSanitizer and UBSan",
           asan("fuzz_api", FUZZ_SECONDS=os.environ.get("FUZZ_SECONDS", "60"))),
-    Suite("builder", "native", 6 * MINUTE, HOUR, "10,000 programs that the builder synchronises",
-          Native("native-memcheck", "builder", env={"NB_SYNC_PROGRAMS": "10000",
-                                                    "NB_SCHEDULE_PROGRAMS": "3000"})),
     Suite("nki-random", "native", 3 * MINUTE, 1800, "1,000 kernels in Python by chance, against "
           "NumPy", Pytest("selftests/nki", "slow", ("test_random",))),
     Suite("nki-torch", "native", 2 * MINUTE, 1800, "kernels that PyTorch calls, with Debian's own",
           Several(Command("python3-torch", "tools/build/deps", "torch"),
                   Pytest("selftests/nki", only=("test_torch",)))),
-    Suite("thorough", "native", 10 * MINUTE, HOUR, "the native tests, with all rounds of what they "
-          "draw by chance",
-          Native("native-memcheck", "native", env={"NEURON_TEST_THOROUGH": "1"})),
     Suite("memcheck", "native", 15 * MINUTE, HOUR, "libnrt on chips in the process reads and "
           "writes only what it has, and uses only what has a value, by valgrind",
           Native("native-memcheck", "memcheck", wrapper=MEMCHECK)),
@@ -308,8 +295,6 @@ LONG = [
                                     Script("timeline", "selftests/long/timeline.py"))),
     Suite("kernels", "native", 3 * MINUTE, HOUR, "the module builds for the newest kernels",
           Script("check-kernels", "tools/build/check-kernels")),
-    Suite("in-tree", "native", 4 * MINUTE, HOUR, "the driver builds as a part of a kernel's tree, "
-          "as a module and built in", Script("check-in-tree", "tools/build/check-in-tree")),
     Suite("dkms", "native", 3 * MINUTE, HOUR, "the module builds and installs by DKMS",
           Script("check-dkms", "tools/build/check-dkms")),
     Suite("abi-grown", "vm", 2 * MINUTE, 1300, "a program of version 2.0 beside a later driver",
@@ -336,14 +321,29 @@ LONG = [
     Suite("trn3", "vm", 6 * MINUTE, 1800, "the driver on two chips of type trn3",
           Several(Kselftests("kselftest-trn3", "--chips", "2", "--type", "trn3"),
                   Task("job-trn3", "--chips", "2", "--type", "trn3"))),
-    Suite("dma-iommu", "vm", 6 * MINUTE, 1800, "the tests of the driver behind a strict IOMMU",
-          Kselftests("kselftest-iommu", "--chips", "2", "--iommu")),
-    Suite("dma-swiotlb", "vm", 6 * MINUTE, 1800, "the tests of the driver with bounce buffers",
-          Kselftests("kselftest-swiotlb", "--chips", "2", "--append", "swiotlb=force")),
 ]
 
 # One lane: a stage may be measured against its hour.
 NIGHTLY = [
+    Suite("mutants", "vm", 15 * MINUTE, HOUR, "the native tests notice one wrong bit",
+          Script("mutants", "selftests/long/mutants.py")),
+    Suite("native-aarch64", "vm", 20 * MINUTE, HOUR, "numbers and instructions have the same "
+          "bits on an emulated arm64",
+          Several(Command("aarch64", "tools/build/aarch64"),
+                  Native("native-aarch64", "bits", "--cross-file", BUILD / "aarch64.ini",
+                         "-Dwerror=true"))),
+    Suite("thorough", "vm", 10 * MINUTE, HOUR, "the native tests, with all rounds of what they "
+          "draw by chance",
+          Native("native-memcheck", "native", env={"NEURON_TEST_THOROUGH": "1"})),
+    Suite("builder", "vm", 6 * MINUTE, HOUR, "10,000 programs that the builder synchronises",
+          Native("native-memcheck", "builder", env={"NB_SYNC_PROGRAMS": "10000",
+                                                    "NB_SCHEDULE_PROGRAMS": "3000"})),
+    Suite("in-tree", "vm", 4 * MINUTE, HOUR, "the driver builds as a part of a kernel's tree, "
+          "as a module and built in", Script("check-in-tree", "tools/build/check-in-tree")),
+    Suite("dma-iommu", "vm", 6 * MINUTE, 1800, "the tests of the driver behind a strict IOMMU",
+          Kselftests("kselftest-iommu", "--chips", "2", "--iommu")),
+    Suite("dma-swiotlb", "vm", 6 * MINUTE, 1800, "the tests of the driver with bounce buffers",
+          Kselftests("kselftest-swiotlb", "--chips", "2", "--append", "swiotlb=force")),
     Suite("inf2", "vm", 6 * MINUTE, HOUR, "the driver on two chips of type inf2",
           Several(Kselftests("kselftest-inf2", "--chips", "2", "--type", "inf2"),
                   Task("job-inf2", "--chips", "2", "--type", "inf2"))),

@@ -2,7 +2,7 @@
 """tools/build/export-kernel, into a folder with what it changes of a kernel's tree.
 
 Run it with pytest or with python3 -m unittest. That the result can be built are the stages
-"kernels" and "in-tree" of make check-long.
+"kernels" of make check-long and "in-tree" of make check-nightly.
 """
 import pathlib
 import subprocess

@@ -50,6 +50,32 @@ def suite(name, function, lane="native", limit=GENEROUS, needs=()):
     return schedule.Suite(name, lane, 1, limit, "a test", Work(function), needs)
 
 
+class Planned(unittest.TestCase):
+    """The time that the budgets of suites add up to."""
+
+    @staticmethod
+    def planned(*rows):
+        return schedule.planned([schedule.Suite(name, lane, budget, GENEROUS, "a test", None, needs)
+                                 for name, lane, budget, *needs in rows])
+
+    def test_suites_of_a_lane_follow_each_other(self):
+        self.assertEqual(self.planned(("a", "native", 5), ("b", "native", 7)), 12)
+
+    def test_lanes_run_side_by_side(self):
+        self.assertEqual(self.planned(("a", "native", 5), ("b", "vm", 7)), 7)
+
+    def test_a_lane_waits_for_what_a_suite_needs(self):
+        self.assertEqual(self.planned(("a", "vm", 40), ("b", "native", 7, "a"),
+                                      ("c", "native", 1), ("d", "native", 1, "elsewhere")), 49)
+
+    def test_the_lane_that_is_done_takes_what_may_run_in_either(self):
+        self.assertEqual(self.planned(("a", "native", 10), ("b", "vm", 3), ("c", "either", 4),
+                                      ("d", "either", 2), ("e", "either", 5)), 14)
+
+    def test_nothing_takes_no_time(self):
+        self.assertEqual(self.planned(), 0)
+
+
 class Lanes(unittest.TestCase):
     """Two lanes, their limits and their end."""
 

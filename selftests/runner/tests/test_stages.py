@@ -11,7 +11,7 @@ import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from runner import report, results, stages
+from runner import cli, report, results, schedule, stages, suites
 
 
 class Remembered(unittest.TestCase):
@@ -61,6 +61,26 @@ class Remembered(unittest.TestCase):
         outcome = report.Outcome("stage", 1, [results.Case("p", "c", results.PASSED)])
         stages.State(self.root, key, "").keep(outcome)
         return stages.State(self.root, key, "").passed("stage")
+
+
+class Budgets(unittest.TestCase):
+    """The time that the tables promise."""
+
+    def test_check_long_fits_an_hour(self):
+        self.assertLessEqual(schedule.planned(cli.with_build(stages.LONG)), stages.HOUR)
+
+    def test_each_stage_of_check_nightly_fits_an_hour(self):
+        for stage in stages.NIGHTLY:
+            self.assertLessEqual(schedule.planned(cli.with_build([stage])), stages.HOUR, stage.name)
+            self.assertLessEqual(stage.limit, stages.HOUR, stage.name)
+
+    def test_a_limit_leaves_room_for_the_budget(self):
+        for suite in (*suites.SUITES, *stages.LONG, *stages.NIGHTLY):
+            self.assertLess(suite.budget, suite.limit, suite.name)
+
+    def test_no_stage_is_in_both_tables(self):
+        names = [stage.name for stage in (*stages.LONG, *stages.NIGHTLY)]
+        self.assertEqual(len(set(names)), len(names))
 
 
 if __name__ == "__main__":
