@@ -135,6 +135,11 @@ def physical_bits():
 
 # --- Kernel modules ---
 
+# The public driver (2.24.7) has one alias only, that of a chip before Trainium. This project's
+# driver has the same name and the ids of other chips.
+PUBLIC_NAME = "neuron"
+PUBLIC_ALIAS = "pci:v00001d0fd00007064"
+
 @dataclass
 class Module:
     """A kernel module that is loaded in place of the project's driver.
@@ -171,8 +176,9 @@ def find_module(path, release):
         raise UsageError(f"--module {path}: it was built for the kernel {built_for}, the guest's "
                          f"is {release}; build it with make -C build/vm/kdir M=FOLDER")
     depends = [word for word in ",".join(modinfo(path, "depends")).split(",") if word]
-    chips = any(alias.lower().startswith("pci:v00001d0fd") for alias in modinfo(path, "alias"))
-    return Module(path, name, depends, chips and not {"drm", "gpu-sched"} & set(depends))
+    public = name == PUBLIC_NAME and any(alias.lower().startswith(PUBLIC_ALIAS)
+                                         for alias in modinfo(path, "alias"))
+    return Module(path, name, depends, public)
 
 
 # --- Debian packages for the guest ---
