@@ -20,14 +20,14 @@ DRIVER_TESTS = ROOT / "selftests" / "drivers" / "neuron"
 NRT_TESTS = ROOT / "selftests" / "libnrt"
 # The kselftests that go to the guest.
 INSTALLED = BUILD / "stage" / "usr" / "libexec" / "neuron" / "selftests"
-# A folder of the guest's user space that has been built once.
+# Where the guest's user space is built.
 USER = BUILD / "user"
-# In the folder of the TAP: the programs that are to leave some. Written before the first runs.
+# A file beside the TAP files, written before the first program runs: which programs will run.
 PROGRAMS = "programs.txt"
 LEFTOVER_LINES = 10
 # Seconds that a machine has to save what a guest leaves.
 SAVE_S = 60
-# As neuron-vm says it: the machine has ended without a status.
+# Exit status of neuron-vm when the machine has ended and the command gave no status.
 NO_STATUS = 125
 
 
@@ -121,7 +121,7 @@ class Task:
         self.limit = limit
 
     def programs(self, _job):
-        """It is one."""
+        """One program."""
         return [self.name]
 
     def run(self, job):
@@ -211,7 +211,8 @@ def build_for_test(job):
     job.must([TOOLS / "qemu"], "build.log", append=True)
     job.must([TOOLS / "module"], "build.log", append=True)
     user = [TOOLS / "userspace"]
-    # The list is that of the last build: when a meson.build has got more, all is built.
+    # The list of files is that of the last build. When it is out of date this fails, and all is
+    # built.
     if job.run(user, "build.log", env={"TARGETS": installed()}, append=True).status:
         job.must(user, "build.log", append=True)
     job.must([TOOLS / "initramfs"], "build.log", append=True)

@@ -61,11 +61,11 @@ class TapProgram:
         self.program = program
         self.cases = []
         self.planned = None
-        # Results that were read; a case that the reader adds is none.
+        # How many results the program printed, without the cases that the reader adds.
         self.ran = 0
         self.whole_skip = False
         self.notes = []
-        # The last line that is no TAP: with cmocka the reason of the skip behind it.
+        # The last line that is no TAP. cmocka prints the reason of a skip there, before the result.
         self.remark = ""
 
     def read(self, text, status, needs_plan=True):

@@ -56,7 +56,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Suite:
-    """A row of the table: budget and limit are in seconds. Nothing needs one of EITHER lane."""
+    """A row of the table: budget and limit are in seconds. No suite may need one of EITHER lane."""
 
     name: str
     lane: str

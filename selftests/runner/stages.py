@@ -28,14 +28,16 @@ MINUTE = 60
 # The kernel's own checkers; a machine of a debug kernel needs more memory for them.
 DEBUG_OPTIONS = ("--memory", "3G", "--append",
                  "kasan_multi_shot kunit.enable=1 no_console_suspend")
-# The harness ends a child by its status, which an error changes.
+# valgrind changes the exit status of a program with an error. The test harness runs each test in
+# a process of its own and judges it by that status.
 MEMCHECK = "valgrind --quiet --error-exitcode=99"
-# Of the main thread and of all others: 128 KiB, of which a caller has used a quarter.
+# Stacks of 96 KiB, for the main thread and all others: as if a thread with 128 KiB had used a
+# quarter of them before it calls libnrt.
 SMALL_STACKS = "prlimit --stack=98304"
 FAILURE_SWEEPS = ["test_fail_claims", "test_fail_nth"]
 # Variables that change what a stage does.
 OVERRIDES = ("FUZZ_SECONDS", "FUZZ_SEED", "FUZZ_OPERATIONS", "HAMMER_SECONDS", "NB_SYNC_SEED")
-# Reports of the unit tests inside the module are cut out of the kernel log.
+# TAP that has no plan: that of the unit tests inside the module is cut out of the kernel log.
 PLANLESS = ("kunit",)
 
 
@@ -54,12 +56,12 @@ class Fuzzer:
         self.options = options
 
     def programs(self, _job):
-        """It is one."""
+        """One program."""
         return [f"fuzz-{self.name}"]
 
     def run(self, job):
         """Build all fuzzers, run this one."""
-        # Loops that are to be vectorized are not, where each branch is counted.
+        # libFuzzer counts each branch, which keeps loops from being vectorized; clang warns of it.
         job.must([TOOLS / "userspace", FUZZ, "-Dnative_only=true", "-Dfuzz=true",
                   "-Db_lundef=false", SANITIZE,
                   "-Dc_args=-fsanitize=fuzzer-no-link -Wno-pass-failed",
@@ -98,11 +100,11 @@ class FuzzThreads:
     INPUTS = 400
 
     def programs(self, _job):
-        """It is one."""
+        """One program."""
         return ["fuzz-threads"]
 
     def run(self, job):
-        """Names of inputs are hashes, so the first ones are any."""
+        """Run the first inputs by name. Names are hashes, so this is a choice by chance."""
         folder = BUILD / "fuzz-tsan"
         job.must([TOOLS / "userspace", folder, "-Dnative_only=true", "-Dfuzz=true",
                   "-Db_lundef=false", "-Db_sanitize=thread", "-Dwerror=true"],
@@ -136,7 +138,7 @@ class DebugSuite:
         self.tests = list(tests)
 
     def programs(self, job):
-        """Those of the part."""
+        """The programs of this part."""
         if self.tests:
             return self.tests
         every = [name for name in Kselftests("").programs(job) if name not in FAILURE_SWEEPS]
@@ -158,7 +160,7 @@ class Hammer:
     """
 
     def programs(self, _job):
-        """It is one."""
+        """One program."""
         return ["hammer"]
 
     def run(self, job):
@@ -178,7 +180,7 @@ class IoctlFuzzer:
     SECONDS = 600
 
     def programs(self, _job):
-        """It is one."""
+        """One program."""
         return ["fuzz-ioctls"]
 
     def run(self, job):
@@ -206,7 +208,7 @@ class OldProgram:
     PROGRAM = "test_old_abi"
 
     def programs(self, _job):
-        """It is one."""
+        """One program."""
         return [self.PROGRAM]
 
     def run(self, job):
@@ -264,11 +266,11 @@ LONG = [
           Fuzzer("profile", 60)),
     Suite("fuzz-contract", "native", 2 * MINUTE, 1800, "what kernel, chip and runtime believe of "
           "each other", Fuzzer("contract", 60)),
-    # An input is at most 16 edits; libFuzzer would take an hour to try that many.
+    # Inputs of up to 16 edits from the start: libFuzzer would take an hour to let them grow so far.
     Suite("fuzz-state", "native", 2 * MINUTE, 1800, "loading of saved chips that were edited",
           Fuzzer("state", 60, "-max_len=256", "-len_control=0")),
-    # Long inputs, because what is interesting takes many operations; without libFuzzer's
-    # entropic schedule, which costs more than the chips do.
+    # Long inputs from the start, because what is interesting takes many operations. libFuzzer's
+    # entropic schedule is off: it takes more time than the chips do.
     Suite("fuzz-chip", "native", 5 * MINUTE, 1800, "the chip, a million operations of its port; "
           "then with threads under ThreadSanitizer",
           Several(Fuzzer("chip", 60, "-len_control=0", "-entropic=0", operations=1000000,
@@ -323,7 +325,7 @@ LONG = [
                   Task("job-trn3", "--chips", "2", "--type", "trn3"))),
 ]
 
-# One lane: a stage may be measured against its hour.
+# All in one lane: nothing runs beside a stage while it is measured against its hour.
 NIGHTLY = [
     Suite("mutants", "vm", 15 * MINUTE, HOUR, "the native tests notice one wrong bit",
           Script("mutants", "selftests/long/mutants.py")),
@@ -402,7 +404,7 @@ def commit(root=ROOT):
     differs += [f"{name}={os.environ[name]}".encode() for name in OVERRIDES if name in os.environ]
     if differs == [b""]:
         return head
-    # The hash of each, so that no two lists have the same text.
+    # Each part is hashed by itself: two lists of parts could be the same text when joined.
     digests = b"".join(hashlib.sha256(part).digest() for part in differs)
     return f"{head}-{hashlib.sha256(digests).hexdigest()[:12]}"
 

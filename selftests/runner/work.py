@@ -15,7 +15,7 @@ from . import results
 from .schedule import BUILD, ROOT, TOOLS, Broken, Unknown
 
 PYTEST = ["/usr/bin/python3", "-m", "pytest"]
-# What runs beside machines is less urgent than they are: a guest has clocks to keep.
+# Programs of the host give way to machines: a guest without a processor misses its timers.
 NICE = ["nice", "-n", "5"]
 
 
@@ -46,7 +46,7 @@ class Build:
     """Everything that a machine needs."""
 
     def programs(self, _job):
-        """It is one."""
+        """One program."""
         return ["build"]
 
     def run(self, job):
@@ -64,7 +64,7 @@ class Script:
         self.env = env
 
     def programs(self, _job):
-        """It is one."""
+        """One program."""
         return [self.program]
 
     def run(self, job):
@@ -89,7 +89,7 @@ class Command:
         self.env = env
 
     def programs(self, _job):
-        """It is one."""
+        """One program."""
         return [self.name]
 
     def run(self, job):

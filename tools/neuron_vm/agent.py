@@ -15,10 +15,10 @@ import time
 from .errors import MachineError
 
 HEADER = struct.Struct("<4sII")
-# The agent keeps so much input of a command that has not read it.
+# So many bytes of input the agent keeps for a command that does not read them yet.
 INPUT_BYTES = 64 << 10
 CHUNK_BYTES = 16 << 10
-# Of one command with its arguments and variables.
+# The most that the agent takes: one command with its arguments and variables.
 REQUEST_BYTES = 1 << 20
 LAST_WORDS_S = 2
 
@@ -78,7 +78,7 @@ class Process:
         gone = None
         while not condition():
             if not self.agent.alive():
-                # What it sent at last may still be on its way, or nobody takes it.
+                # Its last frames may not have been read yet. After a while they will not come.
                 gone = gone or time.monotonic()
                 self.lost = self.lost or (time.monotonic() - gone > LAST_WORDS_S
                                           and "the machine has ended")
@@ -189,7 +189,8 @@ class Agent:
         self.greetings = 0
         self.gone = False
         self.processes = {}
-        # A guest that goes on from a snapshot may still run commands of another host.
+        # A guest that was loaded may still run commands that another neuron-vm started, under
+        # other numbers.
         self.next_channel = secrets.randbelow(1 << 30) + 1
         self.reader = threading.Thread(target=self.read_frames, name="neuron-agent", daemon=True)
         self.reader.start()

@@ -19,7 +19,7 @@ DEFAULT_TASK = "smoke"
 TASK_S = 600
 SHELL_S = 86400
 CHUNK_BYTES = 32 << 10
-# In a terminal of the guest's, as with QEMU's own console.
+# Ctrl-A: the next key is for neuron-vm and not for the guest, as on QEMU's own console.
 ESCAPE = b"\x01"
 
 

@@ -25,7 +25,8 @@ SHT_SYMTAB, SHT_STRTAB, SHT_NOBITS = 2, 3, 8
 SHF_ALLOC_EXEC = 2 | 4
 EM_X86_64, ET_EXEC = 62, 2
 STB_GLOBAL, STT_OBJECT, STT_FUNC = 1, 1, 2
-# The kernel's program and its modules; variables of single processors are elsewhere.
+# Addresses of the kernel's program and its modules. Variables of which each processor has its own
+# have other addresses, and are left out.
 LOWEST, HIGHEST = 0xffffffff80000000, 0xfffffffffffff000
 
 

@@ -16,7 +16,7 @@ class Qmp:
     def __init__(self, connection):
         self.socket = connection
         self.file = connection.makefile("rw", encoding="utf-8")
-        # That came before the answer of a command.
+        # How many events have come, between answers.
         self.events = 0
         self.read_object()
         self.run("qmp_capabilities")

@@ -206,7 +206,8 @@ def save(vm, name, words):
         vm.qmp.run_job("snapshot-save", job_id="save", tag=TAG, vmstate=node, devices=[node])
         vm.qmp.run("quit")
         vm.process.wait(60)
-        # Without its description an image does not count: the two never differ.
+        # The old description goes first and the new one comes last. An image without one is not
+        # used, so an image never has the description of another.
         if os.path.exists(description):
             os.remove(description)
         os.replace(new, image)
