@@ -14,11 +14,11 @@ import tempfile
 import time
 
 import figures
+from hosts import PAIRS, in_turns
 from trees import NotMeasured, last_words
 from neuron_vm.errors import MachineError
 from neuron_vm.qmp import Qmp
 
-ROUNDS = 10
 LIMIT_S = 600
 CHIP = "trn2,addr=4,hbm-size=1G,bar4-size=4G"
 CONFIG = 0x80000000 | 4 << 11       # of the chip, for I/O port 0xcf8
@@ -127,18 +127,15 @@ def downtime(tree, size):
 
 
 def measure(trees, progress):
-    """Much and little in turns, of each tree."""
-    results = []
-    for tree in trees:
-        pauses = {MUCH: [], LITTLE: []}
-        for i in range(ROUNDS):
-            for size, values in pauses.items():
-                progress(f"{tree.name}: {size >> 20} MiB, round {i + 1} of {ROUNDS}")
-                try:
-                    values.append(downtime(tree, size))
-                except MachineError as error:
-                    raise NotMeasured(str(error)) from error
-        results.append([figures.figure("migration_pause_4GiB_to_64MiB", "ms", pauses[MUCH],
-                                       baseline=pauses[LITTLE], goal=GOAL,
-                                       lower_is_better=True)])
-    return results
+    """Much and little in turns, and the trees in turns around them."""
+    pauses = {tree.name: {MUCH: [], LITTLE: []} for tree in trees}
+    for i, tree in in_turns(trees, PAIRS):
+        for size, values in pauses[tree.name].items():
+            progress(f"{tree.name}: {size >> 20} MiB, pair {i + 1} of {PAIRS}")
+            try:
+                values.append(downtime(tree, size))
+            except MachineError as error:
+                raise NotMeasured(str(error)) from error
+    return [[figures.figure("migration_pause_4GiB_to_64MiB", "ms", pauses[tree.name][MUCH],
+                            baseline=pauses[tree.name][LITTLE], goal=GOAL, lower_is_better=True)]
+            for tree in trees]
