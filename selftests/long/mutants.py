@@ -43,6 +43,9 @@ PATHS = {"scalar": [], "avx2": ["avx2", "fma"],
 HEADERS = ["uapi/neuron/isa.h", "uapi/neuron/dma_op.h"]
 ENUMS = {"ALU": "NEURON_ALU_", "ACT": "NEURON_ACT_", "DTYPE": "NEURON_DTYPE_",
          "OP": "NEURON_OP_", "UDMA_OP": "NEURON_UDMA_OP_"}
+MUTATE = pathlib.Path("selftests/long/mutate.h")
+# A call of mutate.h and the name of its mutant.
+CALL = re.compile(r'\bmuta(?:te|nt_is)\("([^"]*)"')
 
 Case = collections.namedtuple("Case", "mutant path first second")
 
@@ -87,7 +90,10 @@ def read_table(path):
         if not line.strip() or line.startswith("#"):
             continue
         if line.startswith("["):
-            mutants.append(Mutant(line.strip("[] ")))
+            name = line.strip("[] ")
+            if any(mutant.name == name for mutant in mutants):
+                raise Wrong(f"{name}: two rows have this name")
+            mutants.append(Mutant(name))
             continue
         key, value = line.split(None, 1)
         mutants[-1].add(key, value.rstrip())
@@ -116,19 +122,32 @@ def put_tree(sources):
         path.chmod((ROOT / name).stat().st_mode)
 
 
-def apply(mutants, sources):
-    """All mutations, in memory."""
-    puts = " ".join(" ".join(mutant.put) for mutant in mutants)
+def check_calls(mutants):
+    """What a row wakes, one row puts, and no other."""
+    putters = {}
     for mutant in mutants:
-        if f'"{mutant.called}"' not in puts:
+        for name in CALL.findall("\n".join(mutant.put)):
+            if putters.setdefault(name, mutant.name) != mutant.name:
+                raise Wrong(f"{mutant.name}: the row {putters[name]} puts \"{name}\", too")
+    for mutant in mutants:
+        if mutant.called not in putters:
             raise Wrong(f"{mutant.name}: no row puts \"{mutant.called}\"")
+
+
+def apply(mutants, sources):
+    """All mutations, in memory. Their files include mutate.h."""
+    check_calls(mutants)
+    changed = {}
+    for mutant in mutants:
         if not mutant.put:
             continue
-        text = sources.get(mutant.file, b"").decode()
+        text = changed.get(mutant.file, sources.get(mutant.file, b"").decode())
         if mutant.find not in text:
             raise Wrong(f"{mutant.name}: {mutant.file} has no \"{mutant.find}\"")
         put = "\n".join(mutant.put).replace("$", mutant.find)
-        sources[mutant.file] = text.replace(mutant.find, put).encode()
+        changed[mutant.file] = text.replace(mutant.find, put)
+    for name, text in changed.items():
+        sources[name] = f'#include "{MUTATE.name}"\n{text}'.encode()
 
 
 def enumerators(sources):
@@ -181,7 +200,7 @@ def build(processes, tests, jobs):
                  *(f"selftests/native/test-{test}" for test in tests)]]
     if not (NATIVE / "build.ninja").exists():
         commands.insert(0, ["meson", "setup", NATIVE, TREE, "-Dnative_only=true",
-                            f"-Dc_args=-include {TREE}/selftests/long/mutate.h"])
+                            f"-Dc_args=-I{TREE / MUTATE.parent}"])
     for words in commands:
         if processes.run(words, log, BUILD_SECONDS).status:
             raise Wrong(f"{words[0]} failed, see {log}: " + " | ".join(tail(log, 3)))

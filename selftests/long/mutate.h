@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the mutants of mutants.table call, included into every file of the copy that
- * selftests/long/mutants.py builds. One mutant at most is awake, that of the environment:
+ * What the mutants of mutants.table call. selftests/long/mutants.py includes it in each file
+ * of its copy that has a mutant, before all else. So it includes little itself: what comes
+ * after it may define functions with names of POSIX. One mutant at most is awake, that of the
+ * environment:
  *
  *	MUTANT="NAME PATH FIRST SECOND", "-" for any; empty: none is awake
  */
@@ -13,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* @name empty: none */
 struct mutant {
@@ -46,14 +47,12 @@ static inline bool mutant_number_is(const char *wanted, long number)
 /* Is it this mutant? Says so once: nobody can notice one that is never reached. */
 static inline bool mutant_is(const char *name, const char *path, long first, long second)
 {
-	static const char text[] = "mutated\n";
-
 	if (!mutant.name[0] || strcmp(mutant.name, name) ||
 	    (strcmp(mutant.path, "-") && strcmp(mutant.path, path)) ||
 	    !mutant_number_is(mutant.first, first) ||
 	    !mutant_number_is(mutant.second, second))
 		return false;
-	if (!mutant.told && write(STDERR_FILENO, text, sizeof(text) - 1) > 0)
+	if (!mutant.told && fputs("mutated\n", stderr) >= 0)
 		mutant.told = true;
 	return true;
 }

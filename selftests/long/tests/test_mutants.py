@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The table of mutants, and what is said of what became of them."""
 
+import os
 import pathlib
+import subprocess
 import sys
 
 import pytest
@@ -10,6 +12,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 import mutants
 
+INCLUDES = ("uapi", "qemu-device", "qemu-device/chip/include", "qemu-device/chip",
+            mutants.MUTATE.parent)
 VALUES = {"ALU_ADD": 4, "ALU_MAX": 5, "ACT_EXP": 1}
 ROW = """[one]
 file    a.c
@@ -49,8 +53,43 @@ def test_a_text_that_is_gone(cases):
     sources = {"a.c": b"f(x); f(x);"}
     mutants.apply([row], sources)
     assert sources["a.c"].count(b"mutate(") == 2
+    assert sources["a.c"].startswith(b'#include "mutate.h"\n')
     with pytest.raises(mutants.Wrong, match="has no"):
         mutants.apply([row], {"a.c": b"g(x);"})
+
+
+@pytest.mark.parametrize("text, why", [
+    (ROW + ROW, "two rows have this name"),
+    (ROW + ROW.replace("[one]", "[two]"), 'the row one puts "one", too'),
+    (ROW.replace("[one]", "[two]"), 'no row puts "two"'),
+])
+def test_names(tmp_path, text, why):
+    """A row has a name of its own, and what it wakes is put by one row."""
+    path = tmp_path / "table"
+    path.write_text(text)
+    with pytest.raises(mutants.Wrong, match=why):
+        mutants.apply(mutants.read_table(path), {"a.c": b"f(x);"})
+
+
+def test_the_table_goes_with_the_source(tmp_path):
+    """Each text is found, each name of a column and of a test exists, and the copy compiles."""
+    rows = mutants.read_table(mutants.HERE / "mutants.table")
+    files = sorted({row.file for row in rows if row.put})
+    sources = {name: (mutants.ROOT / name).read_bytes() for name in files + mutants.HEADERS}
+    values = mutants.enumerators(sources)
+    mutants.apply(rows, sources)
+    for row in rows:
+        assert mutants.cases_of(row, values), row.name
+        for test in row.tests:
+            assert (mutants.ROOT / f"selftests/native/test_{test.replace('-', '_')}.c").exists()
+    for name in files:
+        path = tmp_path / name.replace("/", "_")
+        path.write_bytes(sources[name])
+        done = subprocess.run(
+            [os.environ.get("CC", "cc"), "-fsyntax-only", "-std=gnu11", "-D_GNU_SOURCE",
+             *(f"-I{mutants.ROOT / folder}" for folder in INCLUDES), path],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        assert done.returncode == 0, f"{name}:\n{done.stdout}"
 
 
 @pytest.mark.parametrize("verdict, passed, line", [
