@@ -15,6 +15,7 @@
 #define HOST_SETTLE	0x440
 #define HOST_WINDOWS	0x800
 #define HOST_QUEUES	0x2000
+#define HOST_FREE	0xf000
 #define HBM_STRIDE	NEURON_MIB(4)
 #define HBM_CODE	0
 #define HBM_ENGINE	(SEQ_PROGRAM * NEURON_INST_SIZE)
@@ -139,6 +140,11 @@ uint8_t *seq_data(struct seq_rig *rig, unsigned int chip, unsigned int core)
 	return hbm(rig, chip, core) + HBM_DATA;
 }
 
+uint8_t *seq_host(struct seq_rig *rig, unsigned int chip, unsigned int core)
+{
+	return rig->port[chip].host + core * HOST_STRIDE + HOST_FREE;
+}
+
 uint64_t seq_data_addr(struct seq_rig *rig, unsigned int chip, unsigned int core)
 {
 	return rig->chip[chip]->gen->hbm_addr[0] + core * HBM_STRIDE + HBM_DATA;
@@ -227,6 +233,17 @@ uint64_t seq_sem_window(struct seq_job *job, unsigned int chip,
 	if (chip != job->chip)
 		addr = neuron_fabric_addr(chip, addr);
 	*window = neuron_hw_window_sems(NEURON_WINDOW_WRITE, addr, sem, 1, 0);
+	return neuron_window_addr(job->nr_windows++, 0);
+}
+
+uint64_t seq_host_window(struct seq_job *job)
+{
+	const struct fake_port *port = &job->rig->port[job->chip];
+
+	job->window[job->nr_windows] =
+		neuron_hw_window_memory(NEURON_WINDOW_HOST, NEURON_WINDOW_RIGHTS,
+					fake_host_addr(port, job->core * HOST_STRIDE + HOST_FREE),
+					SEQ_HOST_BYTES);
 	return neuron_window_addr(job->nr_windows++, 0);
 }
 
@@ -324,6 +341,13 @@ struct neuron_hw_completion seq_wait(struct seq_job *job)
 static uint8_t *host_of(const struct seq_job *job)
 {
 	return job->rig->port[job->chip].host + job->core * HOST_STRIDE;
+}
+
+uint16_t seq_status(const struct seq_job *job)
+{
+	const struct neuron_hw_completion *record = (void *)(host_of(job) + HOST_COMPLETION);
+
+	return __atomic_load_n(&record->status, __ATOMIC_ACQUIRE);
 }
 
 static uint64_t cause_reg(const struct seq_job *job)

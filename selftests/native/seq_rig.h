@@ -31,6 +31,7 @@ enum {
 };
 
 #define SEQ_DATA_BYTES	NEURON_MIB(1)
+#define SEQ_HOST_BYTES	4096
 
 /**
  * struct seq_rig - chips on a fabric
@@ -100,6 +101,9 @@ struct seq_job {
 	bool inexact;
 };
 
+/* Host memory of a core, SEQ_HOST_BYTES that the rig does not use. */
+uint8_t *seq_host(struct seq_rig *rig, unsigned int chip, unsigned int core);
+
 /* Owns all semaphores and clears all but 200 to 255. */
 void seq_job_init(struct seq_job *job, struct seq_rig *rig, unsigned int chip,
 		  unsigned int core);
@@ -114,7 +118,11 @@ struct neuron_udma_desc *seq_last_desc(struct seq_job *job, unsigned int q);
 /* A semaphore window on another core, routed when on the other chip. */
 uint64_t seq_sem_window(struct seq_job *job, unsigned int chip,
 			unsigned int core, unsigned int sem);
+/* A window of that memory. */
+uint64_t seq_host_window(struct seq_job *job);
 void seq_submit(struct seq_job *job);
+/* The record's status at this moment, as software that polls reads it; 0: none yet. */
+uint16_t seq_status(const struct seq_job *job);
 /* What workers would do, where there are none. */
 void seq_step(struct seq_rig *rig);
 struct neuron_hw_completion seq_wait(struct seq_job *job);

@@ -41,11 +41,16 @@ static uint32_t random_below(struct litmus *l, uint32_t below)
 	return (uint32_t)(((uint64_t)l->seed * below) >> 32);
 }
 
+/* Host time stands still, so that the log's limit is the program's matter. */
 static void begin(struct litmus *l, unsigned int workers, unsigned int chips)
 {
+	unsigned int i;
+
 	l->seed = workers;
 	l->stepped = workers == TRN_POOL_STEPPED;
 	seq_rig_init(&l->rig, fake_gen(), workers, chips, false);
+	for (i = 0; i < chips; i++)
+		fake_clock_enable(&l->rig.port[i]);
 }
 
 static void end(struct litmus *l)
@@ -101,7 +106,7 @@ static void bulk(struct seq_job *job, unsigned int q, uint64_t dst)
 		seq_copy(job, q, dst, DATA(AT_BULK), BULK - 1);
 }
 
-static void finish(struct litmus *l, unsigned int jobs)
+static void start(struct litmus *l, unsigned int jobs)
 {
 	unsigned int i, e;
 
@@ -111,10 +116,22 @@ static void finish(struct litmus *l, unsigned int jobs)
 				seq_add(&l->job[i], e, OP(HALT, 0));
 		seq_submit(&l->job[i]);
 	}
+}
+
+static void join(struct litmus *l, unsigned int jobs)
+{
+	unsigned int i;
+
 	while (l->stepped && trn_pool_step(l->rig.pool, 1))
 		;
 	for (i = 0; i < jobs; i++)
 		assert_int_equal(seq_wait(&l->job[i]).status, NEURON_JOB_OK);
+}
+
+static void finish(struct litmus *l, unsigned int jobs)
+{
+	start(l, jobs);
+	join(l, jobs);
 }
 
 static uint32_t seen(struct litmus *l, unsigned int job, unsigned int i)
@@ -128,6 +145,35 @@ static uint32_t seen(struct litmus *l, unsigned int job, unsigned int i)
 static void set_word(struct litmus *l, unsigned int job, uint32_t at, uint32_t value)
 {
 	memcpy(seq_data(&l->rig, l->job[job].chip, l->job[job].core) + at, &value, 4);
+}
+
+/* Word @i of the host memory of the first job, as software reads it at this moment. */
+static uint32_t host_word(struct litmus *l, unsigned int i)
+{
+	const uint32_t *words = (void *)seq_host(&l->rig, 0, 0);
+
+	return __atomic_load_n(words + i, __ATOMIC_ACQUIRE);
+}
+
+static void set_host_word(struct litmus *l, unsigned int i, uint32_t value)
+{
+	uint32_t *words = (void *)seq_host(&l->rig, 0, 0);
+
+	__atomic_store_n(words + i, value, __ATOMIC_RELEASE);
+}
+
+/* Software polls: word @i until it is @value, or the record of the first job. */
+static void poll_host(struct litmus *l, unsigned int i, uint32_t value)
+{
+	while (host_word(l, i) != value && !seq_status(&l->job[0]))
+		if (l->stepped)
+			trn_pool_step(l->rig.pool, 1);
+}
+
+static void poll_record(struct litmus *l)
+{
+	while (!seq_status(&l->job[0]))
+		;
 }
 
 static void copy_word(struct seq_job *job, unsigned int q, uint64_t dst, uint64_t src)
@@ -308,7 +354,103 @@ static bool one_word(struct litmus *l, uint32_t value)
 	return true;
 }
 
-/* What a job has written is there when its record is, host memory included. */
+/*
+ * Data and a flag behind it go to host memory: in one queue with the barrier, or in two
+ * queues. Software polls the flag.
+ */
+static bool flag_in_host(struct litmus *l, uint32_t value, unsigned int flag_queue)
+{
+	struct seq_job *job = new_job(l, 0, 0);
+	const uint32_t n = BULKS + (flag_queue ? 1 : 2);
+	const uint64_t host = seq_host_window(job);
+	bool strong;
+
+	set_word(l, 0, AT_X, value);
+	set_word(l, 0, AT_X + 4, value);
+	set_host_word(l, 0, 0);
+	set_host_word(l, 1, 0);
+	bulk(job, 0, DATA(AT_BULK + BULK));
+	copy_word(job, 0, host, DATA(AT_X));
+	barrier(job, 0);
+	copy_word(job, flag_queue, host + 4, DATA(AT_X + 4));
+	delay(l, job, SYNC, 20);
+	seq_add(job, SYNC, OP(DMA_TRIGGER, .imm0 = n, .imm1 = n));
+	if (flag_queue)
+		seq_add(job, SYNC, OP(DMA_TRIGGER, .imm0 = 1, .imm1 = 1,
+				      .reg = { (uint8_t)flag_queue }));
+	start(l, 1);
+	poll_host(l, 1, value);
+	strong = host_word(l, 0) == value;
+	join(l, 1);
+	return strong;
+}
+
+static bool host_one_queue(struct litmus *l, uint32_t value)
+{
+	return flag_in_host(l, value, 0);
+}
+
+static bool host_two_queues(struct litmus *l, uint32_t value)
+{
+	return flag_in_host(l, value, 1);
+}
+
+/* What a job has written to host memory is there for software that polls the record. */
+static bool host_before_the_record(struct litmus *l, uint32_t value)
+{
+	struct seq_job *job = new_job(l, 0, 0);
+	const uint64_t host = seq_host_window(job);
+	bool strong;
+
+	set_word(l, 0, AT_X, value);
+	bulk(job, 1, DATA(AT_BULK + BULK));
+	copy_word(job, 1, host, DATA(AT_X));
+	seq_add(job, SYNC, OP(DMA_TRIGGER, .imm0 = BULKS + 1, .imm1 = BULKS + 1,
+			      .reg = { 1 }));
+	delay(l, job, VECTOR, 50);
+	store(job, VECTOR, host + 4, value);
+	start(l, 1);
+	poll_record(l);
+	strong = host_word(l, 0) == value && host_word(l, 1) == value;
+	join(l, 1);
+	return strong;
+}
+
+/* What software has written to host memory is there for engine and queue. */
+static bool host_before_the_doorbell(struct litmus *l, uint32_t value)
+{
+	struct seq_job *job = new_job(l, 0, 0);
+	const uint64_t host = seq_host_window(job);
+
+	copy_word(job, 0, DATA(AT_SEEN), host);
+	seq_add(job, SYNC, OP(DMA_TRIGGER, .imm0 = 1, .imm1 = 1));
+	look(job, VECTOR, host + 4, 1);
+	set_host_word(l, 0, value);
+	set_host_word(l, 1, value);
+	finish(l, 1);
+	return seen(l, 0, 0) == value && seen(l, 0, 1) == value;
+}
+
+/* The line of the log that tells of a fault is there for software that polls the record. */
+static bool line_before_the_record(struct litmus *l, uint32_t value)
+{
+	struct seq_job *job = new_job(l, 0, 0);
+	struct fake_port *port = &l->rig.port[0];
+	unsigned int before = fake_log_count(port, TRN_LOG_GUEST_ERROR);
+	bool strong;
+
+	(void)value;
+	atomic_fetch_add(&port->now_ns, 1000000000);
+	delay(l, job, SYNC, 50);
+	seq_add(job, SYNC, OP(REG_LOAD, .reg = { 50 }, .addr = DATA(SEQ_DATA_BYTES)));
+	start(l, 1);
+	poll_record(l);
+	strong = fake_log_count(port, TRN_LOG_GUEST_ERROR) == before + 1;
+	assert_int_equal(seq_wait(job).cause, NEURON_CAUSE_WINDOW);
+	return strong;
+}
+
+/* What a job has written is there when its record is. */
 static bool before_the_record(struct litmus *l, uint32_t value)
 {
 	struct seq_job *job = new_job(l, 0, 0);
@@ -374,6 +516,10 @@ PROMISED(peer_by_queue, 2)
 PROMISED(one_word, 1)
 PROMISED(before_the_record, 1)
 PROMISED(through_three, 1)
+PROMISED(host_one_queue, 1)
+PROMISED(host_before_the_record, 1)
+PROMISED(host_before_the_doorbell, 1)
+PROMISED(line_before_the_record, 1)
 
 /*
  * --- What is not promised: it happens ---
@@ -407,6 +553,7 @@ static void is_seen(bool (*program)(struct litmus *l, uint32_t value), unsigned 
 NOT_PROMISED(tile_without_post, 1, TRN_POOL_STEPPED)
 NOT_PROMISED(trigger_then_load, 1, TRN_POOL_STEPPED)
 NOT_PROMISED(two_queues, 1, TRN_POOL_STEPPED)
+NOT_PROMISED(host_two_queues, 1, TRN_POOL_STEPPED)
 NOT_PROMISED(peer_by_engine, 2, 4)
 
 int main(void)
@@ -419,9 +566,14 @@ int main(void)
 		cmocka_unit_test(promised_one_word),
 		cmocka_unit_test(promised_before_the_record),
 		cmocka_unit_test(promised_through_three),
+		cmocka_unit_test(promised_host_one_queue),
+		cmocka_unit_test(promised_host_before_the_record),
+		cmocka_unit_test(promised_host_before_the_doorbell),
+		cmocka_unit_test(promised_line_before_the_record),
 		cmocka_unit_test(not_promised_tile_without_post),
 		cmocka_unit_test(not_promised_trigger_then_load),
 		cmocka_unit_test(not_promised_two_queues),
+		cmocka_unit_test(not_promised_host_two_queues),
 		cmocka_unit_test(not_promised_peer_by_engine),
 	};
 
