@@ -3,17 +3,27 @@
 
 #include <string.h>
 
-void dge_begin(struct dge_test *t, unsigned int workers, bool clock)
+static void begin(struct dge_test *t, unsigned int workers, bool clock, unsigned int chips)
 {
 	unsigned int i;
 
-	seq_rig_init(&t->rig, fake_gen(), workers, 1, clock);
+	seq_rig_init(&t->rig, fake_gen(), workers, chips, clock);
 	seq_more_operators(&t->rig, true);
 	seq_job_init(&t->job, &t->rig, 0, CORE);
 	t->data = seq_data(&t->rig, 0, CORE);
 	for (i = 0; i < SEQ_DATA_BYTES; i++)
 		t->data[i] = (uint8_t)(i * 7 + i / 256);
 	t->job.nr_queues = 2;
+}
+
+void dge_begin(struct dge_test *t, unsigned int workers, bool clock)
+{
+	begin(t, workers, clock, 1);
+}
+
+void dge_begin_two(struct dge_test *t, unsigned int workers, bool clock)
+{
+	begin(t, workers, clock, 2);
 }
 
 void dge_end(struct dge_test *t)

@@ -25,6 +25,8 @@ struct dge_test {
 };
 
 void dge_begin(struct dge_test *t, unsigned int workers, bool clock);
+/* The same with another chip beside it. */
+void dge_begin_two(struct dge_test *t, unsigned int workers, bool clock);
 void dge_end(struct dge_test *t);
 /* A copy of @n fp32 elements. */
 struct neuron_udma_dge dge_copy_block(uint64_t dst, uint64_t src, uint32_t n);

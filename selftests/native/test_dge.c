@@ -195,6 +195,46 @@ static void test_reuse(void **state)
 	dge_end(&t);
 }
 
+#define INSTANCES	20	/* packets that an engine makes */
+
+/* As long as @sync packets of Sync and @scalar of Scalar take. */
+static uint64_t instances_time(unsigned int sync, unsigned int scalar)
+{
+	struct neuron_hw_completion record;
+	struct dge_test t;
+	unsigned int i;
+
+	dge_begin(&t, 2, true);
+	seq_more_operators(&t.rig, fake_gen()->generation < 3);
+	dge_put_block(&t, 0, dge_copy_block(DATA(AT_DATA + 0x20000), DATA(AT_DATA), 16));
+	dge_put_block(&t, 1, dge_copy_block(DATA(AT_DATA + 0x30000), DATA(AT_DATA), 16));
+	for (i = 0; i < sync; i++)
+		seq_add(&t.job, SYNC, dge_generate(0, DATA(AT_BLOCK(0)), 0, 0));
+	for (i = 0; i < scalar; i++)
+		seq_add(&t.job, NEURON_ENGINE_SCALAR, dge_generate(1, DATA(AT_BLOCK(1)), 0, 0));
+	dge_halt(&t);
+	seq_add(&t.job, NEURON_ENGINE_SCALAR, OP(HALT));
+	record = seq_run(&t.job);
+	assert_int_equal(record.status, NEURON_JOB_OK);
+	dge_end(&t);
+	return record.end_ns - record.start_ns;
+}
+
+/* Sync and Scalar have an instance each: neither waits for the packets of the other. */
+static void test_two_instances(void **state)
+{
+	const uint64_t one = instances_time(INSTANCES, 0);
+	const uint64_t twice = instances_time(2 * INSTANCES, 0);
+	const uint64_t other = instances_time(0, INSTANCES);
+	const uint64_t both = instances_time(INSTANCES, INSTANCES);
+	const uint64_t more = INSTANCES * TRN_COST_DGE_PS / 1000;
+
+	(void)state;
+	assert_in_range(twice, one + more - 1, one + more + more / 10);
+	assert_in_range(both, one > other ? one : other, one + 1);
+	assert_in_range(other, one - one / 10, one + one / 10);
+}
+
 /* --- Errors --- */
 
 /* The second instruction is bad; what came before it is done, nothing else. */
@@ -590,6 +630,7 @@ int main(void)
 		cmocka_unit_test(test_engines),
 		cmocka_unit_test(test_loop),
 		cmocka_unit_test(test_time),
+		cmocka_unit_test(test_two_instances),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_reuse),
 		cmocka_unit_test(test_faults),

@@ -2,6 +2,7 @@
 /*
  * DMA_GENERATE: lengths from registers.
  */
+#include "contract/window.h"
 #include "dge_rig.h"
 
 #include <string.h>
@@ -156,10 +157,110 @@ static void test_lengths(void **state)
 	expect_too_long();
 }
 
+/* --- To another chip --- */
+
+#define PEER		1
+#define PEER_BYTES	TARGET_BYTES	/* of the window */
+
+static uint64_t peer_window(struct dge_test *t)
+{
+	t->job.window[t->job.nr_windows] =
+		neuron_hw_window_memory(NEURON_WINDOW_PEER, NEURON_WINDOW_WRITE,
+					neuron_fabric_addr(PEER, seq_data_addr(&t->rig, PEER,
+									       CORE)),
+					PEER_BYTES);
+	return neuron_window_addr(t->job.nr_windows++, 0);
+}
+
+/*
+ * Run the block with @n elements of dimension @dim, from a register or in the block; the
+ * chip beside has @expected then. Returns the record.
+ */
+static struct neuron_hw_completion run_to_peer(struct neuron_udma_dge dge, unsigned int dim,
+					       uint32_t n, bool in_register,
+					       const uint8_t expected[PEER_BYTES])
+{
+	struct neuron_hw_completion record;
+	struct neuron_inst inst;
+	struct dge_test t;
+
+	dge_begin_two(&t, 2, true);
+	dge.dst[0] = peer_window(&t);
+	if (!in_register) {
+		dge.op.src.num[dim] = n;
+		dge.op.dst.num[dim] = n;
+	}
+	dge_put_block(&t, 0, dge);
+	memcpy(t.data + AT_INDEX, places, sizeof(places));
+	inst = dge_generate(0, DATA(AT_BLOCK(0)), 0, 0);
+	seq_add(&t.job, SYNC, OP(REG_SET, .imm0 = n, .reg = { 4 }));
+	seq_add(&t.job, SYNC, dge_landed(in_register ? dge_length(inst, 4, dim) : inst, 1));
+	seq_add(&t.job, SYNC, take_ge(OP(NOP), 9, 1));
+	dge_halt(&t);
+	record = seq_run(&t.job);
+	assert_memory_equal(seq_data(&t.rig, PEER, CORE), expected, PEER_BYTES);
+	dge_end(&t);
+	return record;
+}
+
+/* Its bytes, and the time that they would take with the length in the block. */
+static void expect_to_peer(struct neuron_udma_dge dge, unsigned int dim, uint32_t n)
+{
+	static uint8_t data[SEQ_DATA_BYTES - AT_DATA];
+	struct neuron_hw_completion by_register, by_block;
+	struct neuron_udma_op longer = dge.op;
+	uint8_t expected[PEER_BYTES] = { 0 };
+	uint32_t i;
+
+	for (i = AT_DATA; i < SEQ_DATA_BYTES; i++)
+		data[i - AT_DATA] = (uint8_t)(i * 7 + i / 256);
+	longer.src.num[dim] = n;
+	move(expected, data, &longer);
+	by_register = run_to_peer(dge, dim, n, true, expected);
+	assert_int_equal(by_register.cause, NEURON_CAUSE_NONE);
+	if (!n)
+		return;
+	by_block = run_to_peer(dge, dim, n, false, expected);
+	assert_int_equal(by_block.cause, NEURON_CAUSE_NONE);
+	assert_int_equal(by_register.dma_bytes, by_block.dma_bytes);
+	assert_int_equal(by_register.end_ns - by_register.start_ns,
+			 by_block.end_ns - by_block.start_ns);
+}
+
+static void test_lengths_to_a_peer(void **state)
+{
+	struct neuron_udma_dge dge = dge_copy_block(0, DATA(AT_DATA), 4);
+	static const uint8_t nothing[PEER_BYTES];
+
+	(void)state;
+	if (fake_gen()->generation < 3) {
+		assert_int_equal(run_to_peer(dge, 0, 4, true, nothing).cause,
+				 NEURON_CAUSE_OPERAND);
+		return;
+	}
+	expect_to_peer(dge, 0, 0);
+	expect_to_peer(dge, 0, 1);
+	expect_to_peer(dge, 0, 5);
+	expect_to_peer(dge, 0, PEER_BYTES / 4);
+	assert_int_equal(run_to_peer(dge, 0, PEER_BYTES / 4 + 1, true, nothing).cause,
+			 NEURON_CAUSE_WINDOW);
+	dge.op.flags = NEURON_UDMA_OP_DST_INDEXED;
+	dge.op.index = DATA(AT_INDEX);
+	dge.op.nr_index = 5;
+	dge.op.index_limit = INDEX_LIMIT;
+	dge.op.src.num[3] = 5;
+	dge.op.dst.num[3] = 5;
+	dge.op.src.step[3] = 64;
+	dge.op.dst.step[3] = 128;
+	expect_to_peer(dge, 0, 7);
+	expect_to_peer(dge, 0, 32);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lengths),
+		cmocka_unit_test(test_lengths_to_a_peer),
 	};
 
 	return cmocka_run_group_tests_name("dge_length", tests, NULL, NULL);
