@@ -473,9 +473,139 @@ static void what_is_not_exact_is_marked(void **state)
 	free(job);
 }
 
+/* --- an engine that is late, and posts to another core --- */
+
+#define GO	230		/* the host posts them: GPSIMD goes on, VECTOR begins */
+#define BEGIN	231
+
+static void host_post(struct seq_rig *rig, unsigned int sem)
+{
+	trn_chip_mmio_write(rig->chip[0], neuron_tpb_bar0(rig->chip[0]->gen, 0) + NEURON_TPB_SEM +
+			    NEURON_SEM_INC(sem), 1, 4);
+}
+
+/*
+ * GPSIMD posts Y once, and @raises times more when it may go on. VECTOR takes the first post
+ * of Y, and then posts to core 1.
+ */
+static void late_job(struct seq_job *job, struct seq_rig *rig, unsigned int raises)
+{
+	uint64_t peer;
+
+	seq_job_init(job, rig, 0, 0);
+	peer = seq_sem_window(job, 0, 1, X);
+	seq_add(job, GPSIMD, post_add(OP(NOP, 0), Y, 1));
+	seq_add(job, GPSIMD, wait_ge(OP(NOP, 0), GO, 1));
+	seq_add(job, GPSIMD, OP(REG_SET, .reg = { 9 }, .imm0 = raises));
+	seq_add(job, GPSIMD, post_add(OP(NOP, 0), Y, 1));
+	seq_add(job, GPSIMD, OP(LOOP, .reg = { 9 }, .addr = 3));
+	seq_add(job, GPSIMD, OP(HALT, 0));
+	seq_add(job, VECTOR, wait_ge(OP(NOP, 0), BEGIN, 1));
+	seq_add(job, VECTOR, OP(REG_SET, .reg = { 1 }, .imm0 = 1));
+	seq_add(job, VECTOR, take_ge(OP(NOP, 0), Y, 1));
+	seq_add(job, VECTOR, OP(REG_STORE, .reg = { 1 }, .addr = peer));
+	seq_add(job, VECTOR, OP(HALT, 0));
+}
+
+/* The record of core 1, whose job waits for that post. */
+static struct neuron_hw_completion run_late(unsigned int raises, bool late)
+{
+	struct seq_job *job = calloc(2, sizeof(*job));
+	struct neuron_hw_completion record;
+	struct seq_rig rig;
+
+	seq_rig_init(&rig, &neuron_gen_trn2, 2, 1, true);
+	late_job(&job[0], &rig, raises);
+	seq_job_init(&job[1], &rig, 0, 1);
+	seq_add(&job[1], SYNC, wait_ge(OP(NOP, 0), X, 1));
+	seq_add(&job[1], SYNC, OP(HALT, 0));
+	job[1].inexact = true;
+	seq_submit(&job[1]);
+	seq_submit(&job[0]);
+	host_post(&rig, late ? GO : BEGIN);
+	if (late)
+		assert_true(fake_wait_reg(rig.chip[0], neuron_tpb_bar0(&neuron_gen_trn2, 0) +
+					  NEURON_TPB_SEM + NEURON_SEM_READ(Y), ~0u, raises + 1));
+	else
+		record = seq_wait(&job[1]);
+	host_post(&rig, late ? BEGIN : GO);
+	if (late)
+		record = seq_wait(&job[1]);
+	assert_int_equal(seq_wait(&job[0]).status, NEURON_JOB_OK);
+	assert_int_equal(record.status, NEURON_JOB_OK);
+	seq_rig_destroy(&rig);
+	free(job);
+	return record;
+}
+
+/*
+ * When a post was made is remembered for many posts of a semaphore. Who comes later than that
+ * cannot date what it posts itself, and whoever gets such a post says so.
+ */
+static void late_posts_are_dated_or_marked(void **state)
+{
+	const struct neuron_hw_completion first = run_late(100, false);
+	struct neuron_hw_completion late = run_late(100, true);
+
+	(void)state;
+	assert_int_equal(first.flags, 0);
+	assert_int_equal(late.flags, 0);
+	assert_int_equal(late.end_ns, first.end_ns);
+	late = run_late(10000, true);
+	assert_int_equal(late.flags, NEURON_COMPLETION_INEXACT);
+}
+
+/* Core 0 posts X to core 1 @posts times; the record of core 1, which waits for the first. */
+static struct neuron_hw_completion run_early(unsigned int posts, bool early)
+{
+	struct seq_job *job = calloc(2, sizeof(*job));
+	struct neuron_hw_completion record;
+	struct seq_rig rig;
+	uint64_t peer;
+
+	seq_rig_init(&rig, &neuron_gen_trn2, 2, 1, true);
+	seq_job_init(&job[0], &rig, 0, 0);
+	peer = seq_sem_window(&job[0], 0, 1, X);
+	seq_add(&job[0], SYNC, OP(REG_SET, .reg = { 1 }, .imm0 = 1));
+	seq_add(&job[0], SYNC, OP(REG_SET, .reg = { 2 }, .imm0 = posts));
+	seq_add(&job[0], SYNC, OP(REG_STORE, .reg = { 1 }, .addr = peer));
+	seq_add(&job[0], SYNC, OP(LOOP, .reg = { 2 }, .addr = 2));
+	seq_add(&job[0], SYNC, OP(HALT, 0));
+	seq_job_init(&job[1], &rig, 0, 1);
+	seq_add(&job[1], SYNC, take_ge(OP(NOP, 0), X, 1));
+	seq_add(&job[1], SYNC, OP(HALT, 0));
+	job[1].inexact = true;
+	if (!early)
+		seq_submit(&job[1]);
+	assert_int_equal(seq_run(&job[0]).status, NEURON_JOB_OK);
+	if (early)
+		seq_submit(&job[1]);
+	record = seq_wait(&job[1]);
+	assert_int_equal(record.status, NEURON_JOB_OK);
+	seq_rig_destroy(&rig);
+	free(job);
+	return record;
+}
+
+/* Posts come before the job that waits for them, and are kept; or they are too many. */
+static void early_posts_are_dated_or_marked(void **state)
+{
+	const struct neuron_hw_completion first = run_early(1000, false);
+	struct neuron_hw_completion early = run_early(1000, true);
+
+	(void)state;
+	assert_int_equal(first.flags, 0);
+	assert_int_equal(early.flags, 0);
+	assert_int_equal(early.end_ns, first.end_ns);
+	early = run_early(5000, true);
+	assert_int_equal(early.flags, NEURON_COMPLETION_INEXACT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(early_posts_are_dated_or_marked),
+		cmocka_unit_test(late_posts_are_dated_or_marked),
 		cmocka_unit_test(waits_hold_back_the_replay),
 		cmocka_unit_test(what_is_not_exact_is_marked),
 		cmocka_unit_test(times_do_not_depend_on_the_host),

@@ -195,6 +195,7 @@ static void set_semaphore(struct trn_core_time *ct, unsigned int sem,
 {
 	ct->sems.value[sem] = value;
 	ct->sems.changed_ps[sem] = 0;
+	ct->folded[sem] = false;
 	if (value || ct->history[sem])
 		trn_causal_set(ct, sem, value);
 }
@@ -248,6 +249,10 @@ static void begin_some(struct trn_timeline *tl, const uint64_t clear[4], unsigne
 				trn_replay_drop_mail(&ct->box, (int)i);
 		} else if (!ct->foreign[i]) {
 			set_semaphore(ct, i, tl->real[i]);
+		} else if (ct->folded[i]) {
+			ct->folded[i] = false;
+			atomic_store(&tl->inexact, true);
+			atomic_store(&tl->vague, true);
 		}
 	}
 }
@@ -303,6 +308,16 @@ static void begin_grouped(struct trn_timeline *tl, const uint64_t clear[4])
 	ct->grouped = true;
 }
 
+/* Posts that are there already may have dates that depend on the host. */
+static void note_vague(struct trn_timeline *tl, const struct trn_mailbox *box)
+{
+	const struct trn_mail *mail;
+
+	for (mail = box->first; mail; mail = mail->next)
+		if (mail->vague)
+			atomic_store(&tl->vague, true);
+}
+
 void trn_time_begin(struct trn_timeline *tl, const uint64_t clear[4])
 {
 	if (!tl)
@@ -316,6 +331,8 @@ void trn_time_begin(struct trn_timeline *tl, const uint64_t clear[4])
 		atomic_store(&tl->ct->stale, true);
 		begin_alone(tl, clear);
 	}
+	note_vague(tl, &tl->ct->box);
+	note_vague(tl, &tl->box);
 	pthread_mutex_unlock(&tl->ct->lock);
 }
 
@@ -407,7 +424,6 @@ uint64_t trn_time_now(struct trn_chip *chip)
 void trn_time_core_reset(struct trn_core *core)
 {
 	struct trn_core_time *ct;
-	unsigned int i;
 
 	ct = __atomic_load_n(&core->time_private, __ATOMIC_ACQUIRE);
 	if (!ct)
@@ -415,11 +431,9 @@ void trn_time_core_reset(struct trn_core *core)
 	pthread_mutex_lock(&ct->lock);
 	memset(&ct->sems, 0, sizeof(ct->sems));
 	memset(ct->foreign, 0, sizeof(ct->foreign));
+	memset(ct->folded, 0, sizeof(ct->folded));
 	memset(ct->special, 0, sizeof(ct->special));
-	for (i = 0; i < TRN_TIME_SEMS; i++) {
-		free(ct->history[i]);
-		ct->history[i] = NULL;
-	}
+	trn_causal_free(ct);
 	trn_replay_drop_mail(&ct->box, -1);
 	ct->grouped = false;
 	atomic_store(&ct->stale, true);
@@ -430,7 +444,6 @@ void trn_time_core_reset(struct trn_core *core)
 size_t trn_time_core_bytes(struct trn_core *core)
 {
 	struct trn_core_time *ct;
-	unsigned int i;
 	size_t bytes;
 
 	ct = __atomic_load_n(&core->time_private, __ATOMIC_ACQUIRE);
@@ -440,9 +453,7 @@ size_t trn_time_core_bytes(struct trn_core *core)
 	bytes = sizeof(*ct) + ct->box.nr * sizeof(*ct->box.first);
 	if (ct->settled)
 		bytes += sizeof(*ct->settled);
-	for (i = 0; i < TRN_TIME_SEMS; i++)
-		if (ct->history[i])
-			bytes += sizeof(*ct->history[i]);
+	bytes += trn_causal_bytes(ct);
 	pthread_mutex_unlock(&ct->lock);
 	return bytes;
 }
@@ -450,14 +461,12 @@ size_t trn_time_core_bytes(struct trn_core *core)
 void trn_time_core_destroy(struct trn_core *core)
 {
 	struct trn_core_time *ct = core->time_private;
-	unsigned int i;
 
 	if (!ct)
 		return;
 	core->time_private = NULL;
 	trn_replay_drop_mail(&ct->box, -1);
-	for (i = 0; i < TRN_TIME_SEMS; i++)
-		free(ct->history[i]);
+	trn_causal_free(ct);
 	pthread_mutex_destroy(&ct->lock);
 	free(ct->settled);
 	free(ct);

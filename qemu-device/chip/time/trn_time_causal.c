@@ -4,7 +4,8 @@
  *
  * A semaphore counts how much it was raised and lowered in all. A wait for at
  * least v needs lowered + v raised in all, and so is over when the raise came
- * that got there. The newest raises are remembered one by one.
+ * that got there. The newest raises are remembered one by one. Those that were lowered
+ * again are forgotten first: nobody waits for them any more.
  */
 #include <stdlib.h>
 
@@ -20,50 +21,134 @@ static struct trn_history *history_of(struct trn_core_time *ct, unsigned int sem
 	return ct->history[sem];
 }
 
+void trn_causal_free(struct trn_core_time *ct)
+{
+	unsigned int i;
+
+	for (i = 0; i < TRN_TIME_SEMS; i++) {
+		if (ct->history[i])
+			free(ct->history[i]->ring);
+		free(ct->history[i]);
+		ct->history[i] = NULL;
+	}
+}
+
+size_t trn_causal_bytes(const struct trn_core_time *ct)
+{
+	size_t bytes = 0;
+	unsigned int i;
+
+	for (i = 0; i < TRN_TIME_SEMS; i++)
+		if (ct->history[i])
+			bytes += sizeof(*ct->history[i]) +
+				 ct->history[i]->room * sizeof(*ct->history[i]->ring);
+	return bytes;
+}
+
 /* Anew from @value, which lowered cannot reach: both stay non-negative. */
 static void history_restart(struct trn_history *h, int32_t value, uint64_t time_ps)
 {
-	*h = (struct trn_history){
-		.raised = value > 0 ? (uint64_t)value : 0,
-		.lowered = value < 0 ? (uint64_t)-(int64_t)value : 0,
-		.changed_ps = time_ps,
-	};
-	h->old.total = h->raised;
-	h->old.time_ps = time_ps;
+	h->raised = value > 0 ? (uint64_t)value : 0;
+	h->lowered = value < 0 ? (uint64_t)-(int64_t)value : 0;
+	h->set = (struct trn_raise){ h->raised, time_ps };
+	h->old = h->set;
+	h->vague = h->raised;
+	h->changed_ps = time_ps;
+	h->first = 0;
+	h->nr = 0;
+}
+
+static struct trn_raise *raise_at(const struct trn_history *h, unsigned int i)
+{
+	return &h->ring[(h->first + i) % h->room];
+}
+
+/* The oldest ones are no longer remembered one by one. */
+static void forget(struct trn_history *h, unsigned int nr)
+{
+	h->vague = nr > 1 ? raise_at(h, nr - 2)->total : h->old.total;
+	h->old = *raise_at(h, nr - 1);
+	h->first = (h->first + nr) % h->room;
+	h->nr -= nr;
+}
+
+bool trn_causal_room(struct trn_history *h, unsigned int nr)
+{
+	struct trn_raise *ring = malloc(nr * sizeof(*ring));
+	unsigned int i;
+
+	if (!ring)
+		return false;
+	for (i = 0; i < h->nr; i++)
+		ring[i] = *raise_at(h, i);
+	free(h->ring);
+	h->ring = ring;
+	h->room = nr;
+	h->first = 0;
+	return true;
+}
+
+static bool grow(struct trn_history *h)
+{
+	unsigned int room = h->room ? 2 * h->room : TRN_RAISES_FEW;
+
+	if (h->room >= TRN_RAISES_MOST)
+		return false;
+	return trn_causal_room(h, room < TRN_RAISES_MOST ? room : TRN_RAISES_MOST);
+}
+
+/* False: no memory at all. */
+static bool make_room(struct trn_history *h)
+{
+	unsigned int done = 0;
+
+	if (h->nr < h->room)
+		return true;
+	while (done < h->nr && raise_at(h, done)->total <= h->lowered)
+		done++;
+	if (!done && grow(h))
+		return true;
+	if (h->nr)
+		forget(h, done ? done : 1);
+	return h->nr < h->room;
 }
 
 static void history_raise(struct trn_history *h, uint64_t amount, uint64_t time_ps)
 {
-	uint64_t latest = h->old.time_ps;
-	struct trn_raise *slot;
+	struct trn_raise *last = h->nr ? raise_at(h, h->nr - 1) : &h->old;
 
-	if (h->nr)
-		latest = h->ring[(h->first + h->nr - 1) % TRN_RAISES].time_ps;
-	if (h->nr == TRN_RAISES) {
-		h->old = h->ring[h->first];
-		h->first = (h->first + 1) % TRN_RAISES;
-		h->nr--;
-	}
 	h->raised += amount;
-	slot = &h->ring[(h->first + h->nr++) % TRN_RAISES];
-	slot->total = h->raised;
-	slot->time_ps = latest < time_ps ? time_ps : latest;
+	/* At the same time as the one before it, or before it. */
+	if (time_ps <= last->time_ps) {
+		last->total = h->raised;
+		return;
+	}
+	if (make_room(h)) {
+		*raise_at(h, h->nr++) = (struct trn_raise){ h->raised, time_ps };
+		return;
+	}
+	h->vague = h->old.total;
+	h->old = (struct trn_raise){ h->raised, time_ps };
 }
 
 /* When the semaphore had been raised by @total; it may never have been. */
 static uint64_t history_time(const struct trn_history *h, uint64_t total)
 {
-	unsigned int i;
+	unsigned int lo = 0, hi = h->nr;
 
+	if (total <= h->set.total)
+		return h->set.time_ps;
 	if (total <= h->old.total)
 		return h->old.time_ps;
-	for (i = 0; i < h->nr; i++) {
-		const struct trn_raise *raise = &h->ring[(h->first + i) % TRN_RAISES];
+	while (lo < hi) {
+		unsigned int mid = lo + (hi - lo) / 2;
 
-		if (raise->total >= total)
-			return raise->time_ps;
+		if (raise_at(h, mid)->total >= total)
+			hi = mid;
+		else
+			lo = mid + 1;
 	}
-	return 0;
+	return lo < h->nr ? raise_at(h, lo)->time_ps : 0;
 }
 
 void trn_causal_set(struct trn_core_time *ct, unsigned int sem, int32_t value)
@@ -95,39 +180,42 @@ void trn_causal_post(struct trn_core_time *ct, unsigned int sem, unsigned int op
 }
 
 /* A wait for at least as much as makes @total; what came from outside counts from now on. */
-static uint64_t end_at_least(struct trn_history *h, int64_t total, uint64_t time_ps,
-			     bool *outside)
+static uint64_t end_at_least(struct trn_history *h, int64_t total, struct trn_causal_end *end)
 {
+	const uint64_t needed = (uint64_t)total;
+
 	if (total <= 0)
 		return 0;
-	*outside = (uint64_t)total > h->raised;
-	if (!*outside)
-		return history_time(h, (uint64_t)total);
-	history_raise(h, (uint64_t)total - h->raised, time_ps);
+	end->outside = needed > h->raised;
+	end->vague = needed > h->set.total && needed <= h->vague;
+	if (!end->outside)
+		return history_time(h, needed);
+	history_raise(h, needed - h->raised, end->time_ps);
 	return 0;
 }
 
-uint64_t trn_causal_wait(struct trn_core_time *ct, unsigned int sem,
-			 unsigned int sync, int32_t value, uint64_t time_ps,
-			 bool *outside)
+struct trn_causal_end trn_causal_wait(struct trn_core_time *ct, unsigned int sem,
+				      unsigned int sync, int32_t value, uint64_t time_ps)
 {
+	struct trn_causal_end end = { .time_ps = time_ps };
 	struct trn_history *h = history_of(ct, sem);
 	uint64_t over;
 
-	*outside = false;
 	if (!h)
-		return time_ps;
+		return end;
 	if (NEURON_GET(NEURON_SYNC_WAIT, sync) == NEURON_SYNC_WAIT_EQ)
 		over = h->changed_ps;
 	else
-		over = end_at_least(h, (int64_t)h->lowered + value, time_ps, outside);
-	if (over < time_ps)
-		over = time_ps;
+		over = end_at_least(h, (int64_t)h->lowered + value, &end);
+	if (over > time_ps)
+		end.time_ps = over;
+	else
+		end.vague = false;
 	if (!(sync & NEURON_SYNC_TAKE))
-		return over;
+		return end;
 	if (value >= 0)
 		h->lowered += (uint64_t)value;
 	else
-		history_raise(h, (uint64_t)-(int64_t)value, over);
-	return over;
+		history_raise(h, (uint64_t)-(int64_t)value, end.time_ps);
+	return end;
 }

@@ -276,7 +276,9 @@ struct trn_raise {
 	uint64_t time_ps;
 };
 
-#define TRN_RAISES	32
+/* Raises of a semaphore that are remembered one by one, at first and at most. */
+#define TRN_RAISES_FEW	32
+#define TRN_RAISES_MOST	2048
 
 /* Traces of a job that wait to be told of. */
 #define TRN_TIME_TRACES	4096
@@ -284,24 +286,30 @@ struct trn_raise {
 /**
  * struct trn_history - causal times of a semaphore
  * @raised, @lowered: sums since it was last set
- * @old: all that is older than the ring: up to old.total at old.time_ps
+ * @set: how much it was raised then, and when
+ * @old: what is older than the ring: up to old.total at old.time_ps
+ * @vague: from set.total to here it was raised before old.time_ps, which is not remembered
  * @changed_ps: the latest change of any kind
- * @ring: the newest raises, [@first, @first + @nr) modulo TRN_RAISES
+ * @ring: the newest raises, [@first, @first + @nr) modulo @room
  */
 struct trn_history {
 	uint64_t raised;
 	uint64_t lowered;
+	struct trn_raise set;
 	struct trn_raise old;
+	uint64_t vague;
 	uint64_t changed_ps;
 	unsigned int first;
 	unsigned int nr;
-	struct trn_raise ring[TRN_RAISES];
+	unsigned int room;
+	struct trn_raise *ring;
 };
 
 /**
  * struct trn_mail - a post of another core's job; in time order, ties by sender
  * @part: of a joint replay: where it goes
  * @group: time group of the sender's job, 0: none
+ * @vague: @time_ps depends on the host
  */
 struct trn_mail {
 	struct trn_mail *next;
@@ -312,6 +320,7 @@ struct trn_mail {
 	int32_t value;
 	uint16_t sem;
 	uint8_t op;
+	bool vague;
 };
 
 /* Posts, the earliest first. */
@@ -342,6 +351,7 @@ _Static_assert(!(NEURON_NR_SEMAPHORES % TRN_TIME_TOGETHER) && !(TRN_TIME_SEMS % 
  * @tl: timeline of its job
  * @sems: the semaphores in the replay
  * @foreign: other cores' jobs have posted to it since the core was reset
+ * @folded: posts came that no job was there for, too many to keep the date of each
  * @history: by semaphore, made when first needed
  * @special: by TRN_TIME_TOGETHER of them: one has a history, or has been foreign
  * @box: posts of other cores' jobs. When the last job was in a time group: of jobs in other
@@ -359,6 +369,7 @@ struct trn_core_time {
 	struct trn_timeline *tl;
 	struct trn_sem_times sems;
 	bool foreign[TRN_TIME_SEMS];
+	bool folded[TRN_TIME_SEMS];
 	struct trn_history *history[TRN_TIME_SEMS];
 	bool special[TRN_TIME_SEMS / TRN_TIME_TOGETHER];
 	struct trn_mailbox box;
@@ -417,6 +428,7 @@ enum trn_replay_mode {
  * @front_ps: the latest event that has been replayed
  * @inexact: an event came that is earlier than others which had been replayed, or one
  *	was made up; times from there on depend on the host
+ * @vague: a causal clock may depend on the host: the dates of posts to other cores do
  * @stamps, @nr_stamps, @room_stamps: a ring once it has its full size
  * @trace, @trace_lost, @trace_arg: told of traces
  * @tracing: somebody traces: times are worked out soon
@@ -458,6 +470,7 @@ struct trn_timeline {
 	uint64_t bound_ps;
 	uint64_t front_ps;
 	_Atomic bool inexact;
+	_Atomic bool vague;
 	struct trn_stamp *stamps;
 	size_t nr_stamps;
 	size_t room_stamps;
@@ -505,18 +518,34 @@ unsigned int trn_path_find(struct trn_timeline *tl, struct trn_actor *actor,
 
 /* All that follow: with the core's lock held. */
 
+/**
+ * struct trn_causal_end - when a wait was over
+ * @time_ps: then, at the latest
+ * @outside: no post of the model has ended it
+ * @vague: it may have been over earlier, which is not remembered
+ */
+struct trn_causal_end {
+	uint64_t time_ps;
+	bool outside;
+	bool vague;
+};
+
 /* Causal clocks: a semaphore changes at @time_ps, is forgotten, is waited for. */
 void trn_causal_post(struct trn_core_time *ct, unsigned int sem, unsigned int op,
 		     int32_t value, uint64_t time_ps);
 void trn_causal_set(struct trn_core_time *ct, unsigned int sem, int32_t value);
 /*
- * The time at which the wait, which is over, was over: at least @time_ps; takes.
- * *@outside: no post of the model has ended it. Of a wait for equality nobody can say so:
- * a later post may have been recorded meanwhile.
+ * The time at which the wait, which is over, was over: at least @time_ps; takes. Of a wait for
+ * equality nobody can say that it was ended from outside: a later post may have been recorded
+ * meanwhile.
  */
-uint64_t trn_causal_wait(struct trn_core_time *ct, unsigned int sem,
-			 unsigned int sync, int32_t value, uint64_t time_ps,
-			 bool *outside);
+struct trn_causal_end trn_causal_wait(struct trn_core_time *ct, unsigned int sem,
+				      unsigned int sync, int32_t value, uint64_t time_ps);
+void trn_causal_free(struct trn_core_time *ct);
+/* Bytes that are held for it. */
+size_t trn_causal_bytes(const struct trn_core_time *ct);
+/* A ring with room for @nr raises, empty; false: no memory. */
+bool trn_causal_room(struct trn_history *h, unsigned int nr);
 
 /* An actor has a record, and nothing that it waits for: put it into the heap. */
 void trn_replay_ready(struct trn_timeline *tl, struct trn_actor *actor);

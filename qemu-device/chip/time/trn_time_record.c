@@ -176,19 +176,20 @@ void trn_time_wait(struct trn_timeline *tl, unsigned int actor, unsigned int sem
 		   unsigned int sync, int32_t value)
 {
 	struct trn_record ended = { .kind = TRN_RECORD_OUTSIDE };
+	struct trn_causal_end end;
 	struct trn_clock *causal;
-	bool outside;
-	uint64_t over;
 
 	if (!timeline_usable(tl))
 		return;
 	trn_time_wait_begin(tl, actor, sem, sync, value);
 	causal = &tl->actor[actor].causal;
 	pthread_mutex_lock(&tl->ct->lock);
-	over = trn_causal_wait(tl->ct, sem, sync, value, causal->time_ps, &outside);
+	end = trn_causal_wait(tl->ct, sem, sync, value, causal->time_ps);
 	pthread_mutex_unlock(&tl->ct->lock);
-	trn_clock_wait(causal, over);
-	if (outside)
+	trn_clock_wait(causal, end.time_ps);
+	if (end.vague)
+		atomic_store(&tl->vague, true);
+	if (end.outside)
 		append(tl, actor, &ended);
 	atomic_store(&tl->actor[actor].waiting, false);
 }
@@ -202,6 +203,7 @@ static void post_away(struct trn_timeline *tl, struct trn_core_time *ct,
 		.time_ps = tl->actor[actor].causal.time_ps,
 		.sender = trn_replay_rank(tl, actor),
 		.group = tl->group,
+		.vague = atomic_load(&tl->vague),
 		.sem = (uint16_t)sem,
 		.op = (uint8_t)op,
 		.value = value,

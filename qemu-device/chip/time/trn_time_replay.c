@@ -274,16 +274,28 @@ static struct trn_mail *mailbox_take(struct trn_mailbox *box)
 	return mail;
 }
 
+/* When @mail came depends on the host, so what @tl does after it does. */
+static void note_vague(struct trn_timeline *tl, const struct trn_mail *mail)
+{
+	if (!mail->vague)
+		return;
+	atomic_store(&tl->inexact, true);
+	atomic_store(&tl->vague, true);
+}
+
 /* To a job in no group, or to none. */
 static void deliver(struct trn_core_time *ct, const struct trn_mail *mail)
 {
 	if (mail->group)
 		atomic_store(&ct->mixed, true);
-	if (ct->tl)
+	if (ct->tl) {
+		note_vague(ct->tl, mail);
 		change_semaphore(ct->tl, &ct->tl->part, mail->sem, mail->op, mail->value,
 				 mail->time_ps);
-	else
-		change_value(&ct->sems, mail->sem, mail->op, mail->value, mail->time_ps);
+		return;
+	}
+	ct->folded[mail->sem] = true;
+	change_value(&ct->sems, mail->sem, mail->op, mail->value, mail->time_ps);
 }
 
 static void fold_mail(struct trn_core_time *ct)
@@ -301,6 +313,7 @@ static void take_mail(struct trn_timeline *tl)
 
 	if (mail->group && !tl->group && tl->ct)
 		atomic_store(&tl->ct->mixed, true);
+	note_vague(tl, mail);
 	change_semaphore(tl, part, mail->sem, mail->op, mail->value, mail->time_ps);
 	free(mail);
 }
@@ -432,6 +445,8 @@ static void mail_grouped(struct trn_core_time *ct, const struct trn_mail *mail)
 
 void trn_replay_mail(struct trn_core_time *ct, const struct trn_mail *mail)
 {
+	if (mail->vague && ct->tl)
+		atomic_store(&ct->tl->vague, true);
 	if (ct->grouped) {
 		mail_grouped(ct, mail);
 		return;

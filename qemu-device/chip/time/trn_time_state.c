@@ -43,12 +43,18 @@ static bool history_used(const struct trn_history *h)
 		     h->old.total || h->old.time_ps);
 }
 
+static void raise_state(struct trn_state *st, struct trn_raise *raise)
+{
+	trn_state_u64(st, &raise->total);
+	trn_state_u64(st, &raise->time_ps);
+}
+
 static void history_state(struct trn_core_time *ct, unsigned int sem,
 			  struct trn_state *st)
 {
 	struct trn_history *h = ct->history[sem];
 	bool used = history_used(h);
-	unsigned int i;
+	uint32_t nr, i;
 
 	trn_state_bool(st, &used);
 	if (!used || trn_state_failed(st))
@@ -63,17 +69,20 @@ static void history_state(struct trn_core_time *ct, unsigned int sem,
 	}
 	trn_state_u64(st, &h->raised);
 	trn_state_u64(st, &h->lowered);
-	trn_state_u64(st, &h->old.total);
-	trn_state_u64(st, &h->old.time_ps);
+	raise_state(st, &h->set);
+	raise_state(st, &h->old);
+	trn_state_u64(st, &h->vague);
 	trn_state_u64(st, &h->changed_ps);
-	h->first = trn_state_count(st, h->first, TRN_RAISES - 1);
-	h->nr = trn_state_count(st, h->nr, TRN_RAISES);
-	for (i = 0; i < h->nr; i++) {
-		struct trn_raise *raise = &h->ring[(h->first + i) % TRN_RAISES];
-
-		trn_state_u64(st, &raise->total);
-		trn_state_u64(st, &raise->time_ps);
+	nr = trn_state_count(st, h->nr, TRN_RAISES_MOST);
+	if (st->loading)
+		h->nr = 0;
+	if (st->loading && nr && !trn_causal_room(h, nr)) {
+		trn_state_fail(st, "out of memory");
+		return;
 	}
+	h->nr = nr;
+	for (i = 0; i < nr; i++)
+		raise_state(st, &h->ring[(h->first + i) % h->room]);
 }
 
 void trn_mail_state(struct trn_mail *mail, struct trn_state *st)
@@ -81,6 +90,7 @@ void trn_mail_state(struct trn_mail *mail, struct trn_state *st)
 	trn_state_u64(st, &mail->time_ps);
 	trn_state_u64(st, &mail->sender);
 	trn_state_u64(st, &mail->group);
+	trn_state_bool(st, &mail->vague);
 	i32_state(st, &mail->value);
 	sem_state(st, &mail->sem);
 	trn_state_u8(st, &mail->op);
@@ -106,6 +116,7 @@ static void clock_state(struct trn_core_time *ct, uint16_t sem,
 	i32_state(st, &ct->sems.value[sem]);
 	trn_state_u64(st, &ct->sems.changed_ps[sem]);
 	trn_state_bool(st, &ct->foreign[sem]);
+	trn_state_bool(st, &ct->folded[sem]);
 	history_state(ct, sem, st);
 	ct->special[sem / TRN_TIME_TOGETHER] = true;
 }
@@ -113,7 +124,7 @@ static void clock_state(struct trn_core_time *ct, uint16_t sem,
 static bool clock_used(const struct trn_core_time *ct, unsigned int sem)
 {
 	return ct && (ct->sems.value[sem] || ct->sems.changed_ps[sem] || ct->foreign[sem] ||
-		      history_used(ct->history[sem]));
+		      ct->folded[sem] || history_used(ct->history[sem]));
 }
 
 static void save_clocks(struct trn_core_time *ct, struct trn_state *st)
@@ -416,6 +427,7 @@ void trn_timeline_state(struct trn_timeline *tl, bool stamps, struct trn_state *
 	trn_state_atomic_bool(st, &tl->tracing);
 	trn_state_u64(st, &tl->front_ps);
 	trn_state_atomic_bool(st, &tl->inexact);
+	trn_state_atomic_bool(st, &tl->vague);
 	for (i = 0; i < TRN_TIME_SEMS; i++)
 		i32_state(st, &tl->real[i]);
 	trn_paths_state(tl, st);
