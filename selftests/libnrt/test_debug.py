@@ -158,7 +158,8 @@ class Debug(unittest.TestCase):
         write_npy(self.folder / "x.npy", (128, 256), [i % 256 / 64 for i in range(128 * 256)])
         text = self.debug(NEFFS / "softmax.neff", "-i", "x=x.npy", "-o", "out", commands=[
             "watch sbuf[3, 8]", "continue", "print sbuf[3] 4", "print sbuf[3, 6] bf16 1",
-            "print x[8] hex 1", "delete 1", "continue", "print y 2", "continue"])
+            "print x[8] hex 1", "set sbuf[5] uint32 0x7e40b838", "print sbuf[5] fp8_e4fn_x4 1",
+            "print sbuf[5] e8m0 1", "delete 1", "continue", "print y 2", "continue"])
         self.assertRegex(self.answer(text, "continue"), "DMA engine 0, queue 0, descriptor [0-9]+ "
                          "has changed 00000000 to 0000003d")
         self.assertEqual(self.answer(text, "print sbuf[3] 4").split(),
@@ -166,6 +167,10 @@ class Debug(unittest.TestCase):
         self.assertEqual(self.answer(text, "print sbuf[3, 6] bf16 1").split(),
                          ["3", "0:", "0.015625"])
         self.assertEqual(self.answer(text, "print x[8] hex 1").split(), ["0:", "0x3d000000"])
+        self.assertEqual(self.answer(text, "print sbuf[5] fp8_e4fn_x4 1").split(),
+                         ["5", "0:", "1", "-1", "2", "448"])
+        self.assertEqual(self.answer(text, "print sbuf[5] e8m0 1").split(),
+                         ["5", "0:", "4.235165e-22"])
         out = read_npy(self.folder / "out" / "y.npy")
         self.assertAlmostEqual(sum(out[:256]), 1, places=3)
         self.assertAlmostEqual(float(self.answer(text, "print y 2").split()[1]), out[0])

@@ -3,6 +3,7 @@
  * The public interface for debuggers: observers that see and hold engines, and a look at what
  * a chip holds.
  */
+#include <math.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -520,6 +521,47 @@ static void looks_at_memory(void **state)
 	assert_false(trn_inspect_semaphore(chip, 2, NEURON_NR_SEMAPHORES, &sem, NULL));
 }
 
+/* Also of types whose elements are several numbers, or only a scale. */
+static void shows_elements_as_numbers(void **state)
+{
+	static const uint8_t e4fn[8] = { 0x38, 0xb8, 0x40, 0x7e, 0x00, 0x01, 0x7f, 0x08 };
+	static const uint8_t e5[4] = { 0x3c, 0xc0, 0x00, 0x7b };
+	static const uint8_t fp4[2] = { 0x21, 0xf7 };
+	static const uint8_t scale[4] = { 127, 130, 0, 255 };
+	static const uint16_t bf16[2] = { 0x3fc0, 0xc000 };
+	double value[2 * TRN_INSPECT_PACK];
+
+	(void)state;
+	assert_int_equal(trn_inspect_per_element(NEURON_DTYPE_FP8_E4FN_X4), TRN_INSPECT_PACK);
+	assert_true(trn_inspect_numbers(NEURON_DTYPE_FP8_E4FN_X4, e4fn, 2, value));
+	assert_true(value[0] == 1 && value[1] == -1 && value[2] == 2 && value[3] == 448);
+	assert_true(value[4] == 0 && value[5] == 0x1p-9 && isnan(value[6]) && value[7] == 0x1p-6);
+	assert_true(trn_inspect_numbers(NEURON_DTYPE_FP8_E5_X4, e5, 1, value));
+	assert_true(value[0] == 1 && value[1] == -2 && value[2] == 0 && value[3] == 57344);
+	assert_true(trn_inspect_numbers(NEURON_DTYPE_FP4_E2_X4, fp4, 1, value));
+	assert_true(value[0] == 0.5 && value[1] == 1 && value[2] == 6 && value[3] == -6);
+	assert_int_equal(trn_inspect_per_element(NEURON_DTYPE_E8M0), 1);
+	assert_true(trn_inspect_numbers(NEURON_DTYPE_E8M0, scale, 4, value));
+	assert_true(value[0] == 1 && value[1] == 8 && value[2] == 0x1p-127 && isnan(value[3]));
+	assert_true(trn_inspect_numbers(NEURON_DTYPE_BF16, bf16, 2, value));
+	assert_true(value[0] == 1.5 && value[1] == -2);
+	assert_int_equal(trn_inspect_per_element(NEURON_DTYPE_UINT64), 0);
+	assert_int_equal(trn_inspect_per_element(NEURON_NR_DTYPES), 0);
+	assert_false(trn_inspect_numbers(NEURON_NR_DTYPES, scale, 1, value));
+}
+
+static void names_causes(void **state)
+{
+	unsigned int cause;
+
+	(void)state;
+	assert_string_equal(trn_inspect_cause_name(NEURON_CAUSE_WINDOW), "outside its window");
+	for (cause = 0; cause < NEURON_NR_CAUSES; cause++)
+		assert_string_not_equal(trn_inspect_cause_name((enum neuron_cause)cause),
+					"unknown");
+	assert_string_equal(trn_inspect_cause_name(NEURON_NR_CAUSES), "unknown");
+}
+
 static void looks_at_a_job(void **state)
 {
 	struct fixture *f = *state;
@@ -651,6 +693,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(stays_parked_in_a_saved_chip, setup, teardown),
 		cmocka_unit_test_setup_teardown(takes_no_device_time, setup, teardown),
 		cmocka_unit_test_setup_teardown(looks_at_memory, setup, teardown),
+		cmocka_unit_test(shows_elements_as_numbers),
+		cmocka_unit_test(names_causes),
 		cmocka_unit_test_setup_teardown(looks_at_a_job, setup, teardown),
 		cmocka_unit_test_setup_teardown(looks_at_the_array, setup, teardown),
 	};

@@ -5,13 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chip/base/trn_chip.h"
 #include "chip/isa/trn_isa.h"
 #include "contract/record.h"
 #include "neuron/address.h"
 #include "source.h"
 
-#define PER_LINE	8
+#define PER_LINE	8	/* numbers */
 #define MOST_POSTERS	4
 #define SOURCE_AROUND	5
 
@@ -117,7 +116,7 @@ static const char *what_of(const struct target *target, unsigned int id)
 static void put_fault(const struct target *target, FILE *out)
 {
 	const struct stop *stop = &target->stop;
-	const char *cause = trn_cause_name(stop->fault.cause);
+	const char *cause = trn_inspect_cause_name(stop->fault.cause);
 	char name[16];
 
 	if (stop->where.engine == NEURON_NR_ENGINES) {
@@ -439,15 +438,18 @@ void show_source(const struct target *target, FILE *out)
 
 /* --- Memory --- */
 
-static void put_number(enum neuron_dtype dtype, bool hex, const uint8_t *bytes, FILE *out)
+/* Of a packed type an element has several. */
+static void put_numbers(enum neuron_dtype dtype, bool hex, const uint8_t *bytes, FILE *out)
 {
 	size_t size = trn_inspect_size(dtype);
+	double number[TRN_INSPECT_PACK];
 	uint64_t bits = 0;
-	double number;
+	unsigned int i;
 
 	memcpy(&bits, bytes, size);
-	if (!hex && trn_inspect_numbers(dtype, bytes, 1, &number))
-		fprintf(out, " %11.7g", number);
+	if (!hex && trn_inspect_numbers(dtype, bytes, 1, number))
+		for (i = 0; i < trn_inspect_per_element(dtype); i++)
+			fprintf(out, " %11.7g", number[i]);
 	else if (!hex && dtype == NEURON_DTYPE_INT64)
 		fprintf(out, " %11" PRId64, (int64_t)bits);
 	else if (!hex && dtype == NEURON_DTYPE_UINT64)
@@ -460,22 +462,24 @@ static int put_row(const struct target *target, const struct memory *memory,
 		   enum neuron_dtype dtype, bool hex, unsigned int row, unsigned int count,
 		   FILE *out, char why[TARGET_WHY])
 {
+	unsigned int per_line = PER_LINE, i;
 	size_t size = trn_inspect_size(dtype);
 	uint8_t *bytes = malloc(size * count);
-	unsigned int i;
 	int ret;
 
 	if (!bytes) {
 		snprintf(why, TARGET_WHY, "no memory");
 		return -1;
 	}
+	if (!hex && trn_inspect_per_element(dtype))
+		per_line /= trn_inspect_per_element(dtype);
 	ret = place_read(target, memory, row, 0, bytes, size * count, why);
 	for (i = 0; i < count && !ret; i++) {
-		if (i % PER_LINE == 0 && memory->pitch)
+		if (i % per_line == 0 && memory->pitch)
 			fprintf(out, "%s%4u %4u:", i ? "\n" : "", memory->first + row, i);
-		else if (i % PER_LINE == 0)
+		else if (i % per_line == 0)
 			fprintf(out, "%s%6u:", i ? "\n" : "", i);
-		put_number(dtype, hex, bytes + i * size, out);
+		put_numbers(dtype, hex, bytes + i * size, out);
 	}
 	if (!ret)
 		fputc('\n', out);

@@ -404,27 +404,59 @@ size_t trn_inspect_size(enum neuron_dtype dtype)
 	return trn_dtype_size(dtype);
 }
 
+_Static_assert(TRN_INSPECT_PACK == TRN_MX_PACK, "all numbers of an element");
+
+unsigned int trn_inspect_per_element(enum neuron_dtype dtype)
+{
+	if (trn_dtype_is_packed(dtype))
+		return TRN_INSPECT_PACK;
+	return trn_dtype_is_number(dtype) || dtype == NEURON_DTYPE_E8M0;
+}
+
+static double integer_of(enum neuron_dtype dtype, const uint8_t *element)
+{
+	uint32_t bits;
+
+	memcpy(&bits, element, sizeof(bits));
+	return dtype == NEURON_DTYPE_INT32 ? (double)(int32_t)bits : (double)bits;
+}
+
+static void numbers_of(enum neuron_dtype dtype, const uint8_t *element, double *number)
+{
+	const uint8_t one = 127;	/* 2^0 */
+	float value[TRN_INSPECT_PACK];
+	unsigned int i;
+
+	if (trn_dtype_is_int(dtype) && trn_dtype_size(dtype) == sizeof(uint32_t)) {
+		*number = integer_of(dtype, element);
+		return;
+	}
+	if (trn_dtype_is_packed(dtype))
+		trn_mx_widen(value, 1, element, dtype, &one, 1);
+	else if (dtype == NEURON_DTYPE_E8M0)
+		*value = trn_mx_scale(*element);
+	else
+		trn_to_fp32(value, element, dtype, 1);
+	for (i = 0; i < trn_inspect_per_element(dtype); i++)
+		number[i] = (double)value[i];
+}
+
 bool trn_inspect_numbers(enum neuron_dtype dtype, const void *elements, size_t n,
 			 double *number)
 {
-	size_t size = trn_dtype_size(dtype), i;
+	const unsigned int per = trn_inspect_per_element(dtype);
+	const size_t size = trn_dtype_size(dtype);
 	const uint8_t *at = elements;
-	uint32_t bits;
-	float value;
+	size_t i;
 
-	if (!trn_dtype_is_number(dtype))
-		return false;
-	for (i = 0; i < n; i++, at += size) {
-		if (size == 4 && trn_dtype_is_int(dtype)) {
-			memcpy(&bits, at, sizeof(bits));
-			number[i] = dtype == NEURON_DTYPE_INT32 ? (double)(int32_t)bits :
-								  (double)bits;
-			continue;
-		}
-		trn_to_fp32(&value, at, dtype, 1);
-		number[i] = (double)value;
-	}
-	return true;
+	for (i = 0; i < n && per; i++)
+		numbers_of(dtype, at + i * size, number + i * per);
+	return per;
+}
+
+const char *trn_inspect_cause_name(enum neuron_cause cause)
+{
+	return trn_cause_name(cause);
 }
 
 /* --- DMA queues --- */

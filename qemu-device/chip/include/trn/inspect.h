@@ -329,6 +329,9 @@ enum neuron_cause trn_inspect_tile(struct trn_chip *chip, unsigned int unit,
 enum neuron_cause trn_inspect_set_tile(struct trn_chip *chip, unsigned int unit,
 				       const struct neuron_ap *ap, const void *elements,
 				       size_t room);
+/* Numbers in an element of a packed type (fp8_e4fn_x4 and the like). */
+#define TRN_INSPECT_PACK	4
+
 /**
  * trn_inspect_size() - bytes of an element
  * @dtype: its type
@@ -337,17 +340,33 @@ enum neuron_cause trn_inspect_set_tile(struct trn_chip *chip, unsigned int unit,
  */
 size_t trn_inspect_size(enum neuron_dtype dtype);
 /**
+ * trn_inspect_per_element() - numbers in an element
+ * @dtype: its type
+ *
+ * Return: 1; TRN_INSPECT_PACK: of a packed type; 0: there is no such type, or a double does not
+ * hold its numbers (64-bit integers).
+ */
+unsigned int trn_inspect_per_element(enum neuron_dtype dtype);
+/**
  * trn_inspect_numbers() - elements as numbers
  * @dtype: their type
  * @elements: as trn_inspect_tile() gives them
- * @n: how many
- * @number: out; exact for every type of up to 32 bits
+ * @n: how many elements
+ * @number: out, trn_inspect_per_element() for each element; exact. Those of a packed type come
+ *	without their scale, the one in the lowest bits first; a scale (e8m0) is a power of two
  *
- * Return: false: elements of the type are no numbers by themselves (64-bit integers, packed
- * and scale types).
+ * Return: false: trn_inspect_per_element() is 0.
  */
 bool trn_inspect_numbers(enum neuron_dtype dtype, const void *elements, size_t n,
 			 double *number);
+
+/**
+ * trn_inspect_cause_name() - what a cause means
+ * @cause: of a fault, a queue or a completion record
+ *
+ * Return: some words, without a full stop.
+ */
+const char *trn_inspect_cause_name(enum neuron_cause cause);
 
 /**
  * struct trn_inspect_ring - one side of a DMA queue, counted in descriptors
