@@ -13,6 +13,9 @@
  * The chips' tasks run between the operations, in the same thread, so that an input
  * does the same each time. With FUZZ_WORKERS=N in the environment N threads run them:
  * for ThreadSanitizer, which then looks at whatever the library shares among them.
+ *
+ * With FUZZ_LEAK=N input N loses one byte, which must be a finding: so one sees that the
+ * memory is really looked at.
  */
 #include "fuzz_chip.h"
 
@@ -60,12 +63,16 @@ enum {
 /**
  * struct target - the state of the process
  * @workers: threads that run tasks, 0: the fuzzer's own
+ * @leak: inputs until one loses a byte, 0: none does
+ * @lost: that byte
  * @heap: bytes allocated and not freed, to the byte as they were asked for
  */
 struct target {
 	struct bench bench[4];
 	uint64_t operations;
 	unsigned int workers;
+	unsigned long leak;
+	void *lost;
 	_Atomic int64_t heap;
 };
 
@@ -476,6 +483,13 @@ static void check_kept(const struct bench *bench, int64_t heap, int64_t own)
 	check_bytes(own_bytes(bench) - bench->own, KEPT_BYTES, "resets keep too much memory");
 }
 
+/* Reached from @target all the time, so that LeakSanitizer has nothing to say about it. */
+static void lose_byte(struct target *target)
+{
+	if (target->leak && !--target->leak)
+		target->lost = malloc(1);
+}
+
 static void run(struct fuzz *fuzz)
 {
 	struct bench *bench = fuzz->bench;
@@ -483,6 +497,7 @@ static void run(struct fuzz *fuzz)
 	unsigned int steps = MAX_STEPS, turns;
 	uint32_t word;
 
+	lose_byte(target_get());
 	while (fuzz->size) {
 		word = fuzz_take32(fuzz);
 		operate(fuzz, word);
@@ -504,11 +519,12 @@ static void print_operations(void)
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-	const char *workers = getenv("FUZZ_WORKERS");
+	const char *workers = getenv("FUZZ_WORKERS"), *leak = getenv("FUZZ_LEAK");
 
 	(void)argc;
 	(void)argv;
 	target_get()->workers = workers ? (unsigned int)strtoul(workers, NULL, 10) : 0;
+	target_get()->leak = leak ? strtoul(leak, NULL, 10) : 0;
 	if (!__sanitizer_install_malloc_and_free_hooks(count_malloc, count_free))
 		finding("the sanitizer does not let memory be counted");
 	return atexit(print_operations);

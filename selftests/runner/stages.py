@@ -41,6 +41,14 @@ OVERRIDES = ("FUZZ_SECONDS", "FUZZ_SEED", "FUZZ_OPERATIONS", "HAMMER_SECONDS", "
 PLANLESS = ("kunit",)
 
 
+def build_fuzzers(job):
+    """All of them."""
+    # libFuzzer counts each branch, which keeps loops from being vectorized; clang warns of it.
+    job.must([TOOLS / "userspace", FUZZ, "-Dnative_only=true", "-Dfuzz=true", "-Db_lundef=false",
+              SANITIZE, "-Dc_args=-fsanitize=fuzzer-no-link -Wno-pass-failed", "-Dwerror=true"],
+             "build.log", env={"CC": "clang"})
+
+
 class Fuzzer:
     """One of the libFuzzer targets, for a time or until something is found.
 
@@ -61,11 +69,7 @@ class Fuzzer:
 
     def run(self, job):
         """Build all fuzzers, run this one."""
-        # libFuzzer counts each branch, which keeps loops from being vectorized; clang warns of it.
-        job.must([TOOLS / "userspace", FUZZ, "-Dnative_only=true", "-Dfuzz=true",
-                  "-Db_lundef=false", SANITIZE,
-                  "-Dc_args=-fsanitize=fuzzer-no-link -Wno-pass-failed",
-                  "-Dwerror=true"], "build.log", env={"CC": "clang"})
+        build_fuzzers(job)
         (FUZZ / f"corpus-{self.name}").mkdir(exist_ok=True)
         done, total = None, 0
         for number in range(self.rounds):
@@ -92,6 +96,32 @@ class Fuzzer:
                        log, limit=self.seconds + 120, cwd=FUZZ)
         found = re.findall(r"^operations: (\d+)", (job.out / log).read_text(errors="replace"), re.M)
         return done, int(found[-1]) if found else 0
+
+
+class FuzzLeak:
+    """The chip's fuzzer, with an input that loses one byte: a finding, and the right one."""
+
+    INPUT = 20
+    RUNS = 1000
+    FINDING = "resets do not give all memory back"
+
+    def programs(self, _job):
+        """It is one."""
+        return ["fuzz-leak"]
+
+    def run(self, job):
+        """From no corpus, so that it takes seconds; what it writes is not an input to keep."""
+        build_fuzzers(job)
+        log = "fuzz-leak.log"
+        done = job.run([FUZZ / "selftests" / "fuzz" / "fuzz-chip", f"-runs={self.RUNS}",
+                        "-seed=1", "-len_control=0", f"-artifact_prefix={job.out}/leak-"],
+                       log, limit=300, env={"FUZZ_LEAK": str(self.INPUT)})
+        said = (job.out / log).read_text(errors="replace")
+        if done.status and self.FINDING in said:
+            job.add([results.Case("fuzz-leak", "one byte", results.PASSED)])
+        else:
+            job.add([results.failed("fuzz-leak", "one byte", "nobody has noticed that it was lost",
+                                    job.log_tail(log))])
 
 
 class FuzzThreads:
@@ -271,10 +301,10 @@ LONG = [
           Fuzzer("state", 60, "-max_len=256", "-len_control=0")),
     # Long inputs from the start, because what is interesting takes many operations. libFuzzer's
     # entropic schedule is off: it takes more time than the chips do.
-    Suite("fuzz-chip", "native", 5 * MINUTE, 1800, "the chip, a million operations of its port; "
-          "then with threads under ThreadSanitizer",
-          Several(Fuzzer("chip", 60, "-len_control=0", "-entropic=0", operations=1000000,
-                         rounds=6), FuzzThreads())),
+    Suite("fuzz-chip", "native", 5 * MINUTE, 1800, "the chip, a million operations of its port, "
+          "and a byte that is lost on purpose; then with threads under ThreadSanitizer",
+          Several(FuzzLeak(), Fuzzer("chip", 60, "-len_control=0", "-entropic=0",
+                                     operations=1000000, rounds=6), FuzzThreads())),
     Suite("fuzz-api", "native", 3 * MINUTE, 1800, "calls of libnrt by chance, with good, stale and "
           "forged handles, under AddressSanitizer and UBSan",
           asan("fuzz_api", FUZZ_SECONDS=os.environ.get("FUZZ_SECONDS", "60"))),
