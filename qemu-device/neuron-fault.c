@@ -65,7 +65,7 @@ static NeuronFaultStatusList *neuron_fault_rules(NeuronChip *s)
     NeuronFaultStatusList *list = NULL, **tail = &list;
     struct trn_fault_status status;
 
-    for (unsigned i = 0; trn_fault_status(s->chip, i, &status); i++) {
+    for (unsigned i = 0; trn_fault_read(s->chip, i, &status); i++) {
         NeuronFaultStatus *entry = g_new0(NeuronFaultStatus, 1);
 
         entry->fault = g_strdup(status.text);

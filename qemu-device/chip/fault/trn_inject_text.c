@@ -589,8 +589,8 @@ void trn_inject_format(const struct trn_inject_rule *rule,
 			 rule->chance);
 }
 
-bool trn_fault_status(struct trn_chip *chip, unsigned int n,
-		      struct trn_fault_status *status)
+bool trn_fault_read(struct trn_chip *chip, unsigned int n,
+		    struct trn_fault_status *status)
 {
 	struct trn_inject_status found;
 

@@ -19,7 +19,7 @@
 #include "neuron/generation.h"
 #include "trn/port.h"
 
-#define TRN_API_VERSION	2
+#define TRN_API_VERSION	3
 
 struct trn_chip;
 struct trn_fabric;

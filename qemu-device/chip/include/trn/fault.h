@@ -41,9 +41,16 @@ struct trn_fault_status {
 	uint64_t strikes;
 };
 
-/* Rule @n, in the order in which they were added; false: there are fewer. */
-bool trn_fault_status(struct trn_chip *chip, unsigned int n,
-		      struct trn_fault_status *status);
+/**
+ * trn_fault_read() - look at a rule
+ * @chip: the chip, which may be running. Any thread
+ * @n: which rule, in the order in which they were added, from 0 on
+ * @status: out
+ *
+ * Return: false: there are fewer rules.
+ */
+bool trn_fault_read(struct trn_chip *chip, unsigned int n,
+		    struct trn_fault_status *status);
 
 /**
  * trn_ecc_cells() - cells of HBM that are bad
@@ -52,6 +59,7 @@ bool trn_fault_status(struct trn_chip *chip, unsigned int n,
  * Return: their number, on all stacks.
  */
 unsigned int trn_ecc_cells(struct trn_chip *chip);
+
 /**
  * trn_power_clock() - how fast the engines are
  * @chip: the chip. Any thread
