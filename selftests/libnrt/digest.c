@@ -463,6 +463,8 @@ static void tell(struct rank *rank, unsigned int run, NRT_STATUS status)
 	}
 	must(nrt_emu_get_last_execution(rank->model, &last, sizeof(last)),
 	     "nrt_emu_get_last_execution");
+	if (last.flags & NRT_EMU_INEXACT)
+		must(NRT_FAILURE, "the device time of an execution depends on the host");
 	events = digest_of_events(rank, last.start_ns, &count);
 	snprintf(text, sizeof(rank->text) - strlen(rank->text),
 		 "%s.%u %s %u: %016" PRIx64 " +%" PRIu64 " %" PRIu64 " ns %" PRIu64

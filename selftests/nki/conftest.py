@@ -32,6 +32,20 @@ def own_cache(tmp_path_factory, monkeypatch):
     return folder
 
 
+@pytest.fixture(autouse=True)
+def exact_times(monkeypatch):
+    """No kernel has a device time that depends on the host."""
+    from neuron_emu import run
+    last = run.Loaded.last
+
+    def exact_last(self):
+        execution = last(self)
+        assert execution.is_exact, "the device time depends on the host"
+        return execution
+
+    monkeypatch.setattr(run.Loaded, "last", exact_last)
+
+
 def pytest_configure(config):
     """The marker of what check-long runs."""
     config.addinivalue_line("markers", "slow: for make check-long")

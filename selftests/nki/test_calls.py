@@ -268,6 +268,14 @@ def test_the_neff_and_the_time_of_each_call(tmp_path, monkeypatch):
     assert kernel.device_ns > 0
 
 
+def test_a_time_that_depends_on_the_host_is_told():
+    kernel = nki.jit(double.func)
+    kernel(numbers(4, 8))
+    assert kernel.is_exact
+    kernel._executions.append([kernel.execution, run.Execution(flags=run.INEXACT)])
+    assert not kernel.is_exact
+
+
 def test_break_in_a_loop_on_the_device():
     @nki.jit
     def kernel(a):

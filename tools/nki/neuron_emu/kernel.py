@@ -392,6 +392,11 @@ class Kernel:
         return self.execution.device_ns if self.execution else None
 
     @property
+    def is_exact(self):
+        """Are the device times of the last call the same on every run and every host?"""
+        return all(execution.is_exact for execution in self.executions)
+
+    @property
     def profiles(self):
         """The Profiles of the last call that had any, of each rank."""
         return self._profiles[-1] if self._profiles else []

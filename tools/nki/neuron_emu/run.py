@@ -21,6 +21,8 @@ __neuron_emu__ = True
 # In the source tree nrtpy is a folder of libnrt; installed, it is beside this package.
 _TREE = pathlib.Path(__file__).resolve().parents[3] / "libnrt/python"
 KEEP = 32
+# NRT_EMU_INEXACT of an execution
+INEXACT = 1
 LNC = ("NEURON_LOGICAL_NC_CONFIG", "NEURON_RT_VIRTUAL_CORE_SIZE")
 # Who uses a program holds it: another mode closes the runtime under all programs.
 lock = threading.RLock()
@@ -40,6 +42,11 @@ class Execution(ctypes.Structure):
     def device_ns(self):
         """Device time from start to end."""
         return self.end_ns - self.start_ns
+
+    @property
+    def is_exact(self):
+        """Is that time the same on every run and every host?"""
+        return not self.flags & INEXACT
 
 
 def nrtpy():
