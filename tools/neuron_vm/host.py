@@ -4,6 +4,7 @@
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import tempfile
 import time
@@ -183,6 +184,12 @@ def find_module(path, release):
 
 # --- Debian packages for the guest ---
 
+# What is better known by another name than that of its package.
+PACKAGES = {"perf": "linux-perf"}
+# Folders of the root that are links into /usr on a host of today.
+LINKED = ("bin", "sbin", "lib", "lib64")
+
+
 def run_apt(words, cwd=None):
     done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=cwd,
                           env={**os.environ, "LC_ALL": "C"})
@@ -197,10 +204,25 @@ def plan_packages(names):
     """(packages, folder): these packages and what they need that the host lacks, with their
     versions, and where the cache has them or will have them.
     """
-    plan = run_apt(["apt-get", "--simulate", "--no-install-recommends", "install", *names])
+    plan = run_apt(["apt-get", "--simulate", "--no-install-recommends", "install",
+                    *(PACKAGES.get(name, name) for name in names)])
     wanted = [f"{name}={version}" for name, version in
               re.findall(r"^Inst (\S+) (?:\[[^]]*\] )?\((\S+)", plan, re.M)]
-    return wanted, os.path.join(cache_folder(), "guest-packages", digest(*sorted(wanted)))
+    return wanted, os.path.join(cache_folder(), "guest-packages", digest("usr", *sorted(wanted)))
+
+
+def merge_usr(tree):
+    """Move what a package has in /bin, /lib, ... below /usr, where the host has links.
+
+    The tree is laid over the host's files: a folder would hide the link of the same name, and
+    with it all programs and libraries of the host.
+    """
+    for name in LINKED:
+        folder = os.path.join(tree, name)
+        if os.path.islink(f"/{name}") and os.path.isdir(folder) and not os.path.islink(folder):
+            shutil.copytree(folder, os.path.join(tree, "usr", name), symlinks=True,
+                            dirs_exist_ok=True)
+            shutil.rmtree(folder)
 
 
 def unpack_packages(names, note, dry_run=False):
@@ -225,6 +247,7 @@ def unpack_packages(names, note, dry_run=False):
         for file in sorted(os.listdir(temporary)):
             if file.endswith(".deb"):
                 run_apt(["dpkg-deb", "--extract", os.path.join(temporary, file), tree])
+        merge_usr(tree)
         os.chmod(tree, 0o755)
         try:
             os.rename(tree, folder)
