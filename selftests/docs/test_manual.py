@@ -18,6 +18,8 @@ MAN_PAGES = ROOT / "Documentation/man"
 TOOLS = ("neuron-ls", "neuron-top", "neuron-as", "neuron-debug", "neuron-digits", "neuron-objdump",
          "neuron-packager", "neuron-plan", "neuron-sim", "neuron-profile", "neuron-train",
          "nccom-test")
+# A command of a tool that has options and a page of its own.
+COMMANDS = {"neuron-profile-capture": ("neuron-profile", "capture")}
 OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z_-]*|-[a-zA-Z?])(?![\w-])")
 
 
@@ -34,7 +36,8 @@ def run(*command, **more):
 
 def options_of_help(tool):
     """The options that the summary of a tool lists, one or two in each line."""
-    text = run(STAGE / "bin" / tool, "--help", env={**PLAIN, "COLUMNS": "100"})
+    program, *words = COMMANDS.get(tool, (tool,))
+    text = run(STAGE / "bin" / program, *words, "--help", env={**PLAIN, "COLUMNS": "100"})
     lines = re.findall(r"^ {2,6}(-.*)$", text, re.MULTILINE)
     return {option for line in lines for option in OPTION.findall(line.split("  ")[0])}
 
@@ -46,7 +49,7 @@ def options_of_page(tool):
     return {option for line in lines for option in OPTION.findall(line)}
 
 
-@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("tool", (*TOOLS, *COMMANDS))
 def test_the_man_page_has_the_options_of_the_tool(tool):
     """No option is missing on the page, and the page has none that the tool lacks."""
     wanted = options_of_help(tool)
@@ -55,7 +58,7 @@ def test_the_man_page_has_the_options_of_the_tool(tool):
 
 
 def test_every_tool_that_is_installed_has_a_man_page():
-    """A new command needs a page."""
+    """A new tool needs a page."""
     installed = {path.name for pattern in ("neuron-*", "nccom-*")
                  for path in (STAGE / "bin").glob(pattern)}
     assert installed == set(TOOLS)

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import tap
 
@@ -83,6 +84,8 @@ class Output(unittest.TestCase):
         done = run(TOOLS["neuron-sim"], neff, "--zeros", "--profile", "p.jsonl",
                    cwd=self.folder, stdout=subprocess.DEVNULL)
         self.assertEqual(done.returncode, 0, done.stderr)
+        with unittest.mock.patch.dict(os.environ, {"NEURON_RT_BACKEND": "embedded"}):
+            self.full("neuron-profile", "capture", "-n", neff, "-s", "q.jsonl")
         for command in ("view", "timeline", "trace", "html"):
             self.full("neuron-profile", command, "p.jsonl", "--neff", neff)
 

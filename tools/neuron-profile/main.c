@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "capture.h"
 #include "output.h"
 #include "view.h"
 
@@ -49,12 +50,14 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
 	"Shows what an execution did on the device, and what it waited for.\vCOMMAND is\n"
+	"  capture   run a NEFF and write its profile; see neuron-profile capture --help\n"
 	"  view      tables: busy times, bytes, FLOPs, roofline, waits, critical path\n"
 	"  timeline  the summary, and how busy each engine and queue set was over the time\n"
 	"  trace     a trace that Perfetto shows\n"
 	"  html      a page with a timeline; it needs nothing else\n"
 	"  diff      what changed from one profile to another\n\n"
-	"PROFILE is a device profile that libnrt wrote: in an inspection, or by nrt_profile_stop().\n\n"
+	"PROFILE is a device profile that libnrt wrote: by capture, in an inspection, or by\n"
+	"nrt_profile_stop().\n\n"
 	"Example:\n"
 	"  neuron-profile view profile.jsonl --neff softmax.neff\n\n"
 	"The exit status is 0, 1 if something cannot be read or written, 2 for a wrong command.\n"
@@ -118,11 +121,11 @@ static void check_arguments(struct arguments *arguments, struct argp_state *stat
 	unsigned int wanted = 1;
 
 	if (!arguments->command)
-		argp_error(state, "which command? view, timeline, trace, html or diff");
+		argp_error(state, "which command? capture, view, timeline, trace, html or diff");
 	arguments->what = command_of(arguments->command);
 	if (arguments->what == COMMANDS)
 		argp_error(state,
-			   "\"%s\" is no command; there are view, timeline, trace, html and diff",
+			   "\"%s\" is no command; there are capture, view, timeline, trace, html and diff",
 			   arguments->command);
 	if (arguments->what == COMMAND_DIFF)
 		wanted = 2;
@@ -266,6 +269,15 @@ static NRT_STATUS run(const struct arguments *arguments, struct nrt_error *error
 	return status;
 }
 
+/* The command that makes profiles has options of its own. */
+static int capture(int argc, char **argv)
+{
+	char name[] = "neuron-profile capture";
+
+	argv[1] = name;
+	return capture_main(argc - 1, argv + 1);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -279,6 +291,8 @@ int main(int argc, char **argv)
 
 	output_check_at_exit();
 	argp_err_exit_status = 2;
+	if (argc > 1 && !strcmp(argv[1], "capture"))
+		return capture(argc, argv);
 	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
 	run(&arguments, &error);
 	source_free_folders(&arguments.sources);

@@ -74,21 +74,30 @@ static void set_number(const char *name, unsigned int number)
 	setenv(name, text, 1);
 }
 
-/* The logical cores are those that the NEFF needs, and there are no more of them than ranks. */
+/* As many as ranks, unless they are the chips of others, and the user has chosen. */
+static void choose_cores(const struct session_options *options, unsigned int ranks)
+{
+	if (options->back_end && getenv("NEURON_RT_VISIBLE_CORES"))
+		return;
+	unsetenv("NEURON_RT_VISIBLE_CORES");
+	set_number("NEURON_RT_NUM_CORES", ranks);
+}
+
+/* The logical cores are those that the NEFF needs. */
 static void set_environment(const struct session_options *options, unsigned int ranks,
 			    const uint8_t *neff)
 {
 	struct neff_header header;
 
 	memcpy(&header, neff, sizeof(header));
-	setenv("NEURON_RT_BACKEND", "embedded", 1);
+	if (!options->back_end)
+		setenv("NEURON_RT_BACKEND", "embedded", 1);
 	setenv("NEURON_EMU_QUIET", "1", 1);
 	if (options->instance)
 		setenv("NEURON_EMU_INSTANCE", options->instance, 1);
 	set_number("NEURON_LOGICAL_NC_CONFIG", le32toh(header.lnc_size) == 2 ? 2 : 1);
 	unsetenv("NEURON_RT_VIRTUAL_CORE_SIZE");
-	unsetenv("NEURON_RT_VISIBLE_CORES");
-	set_number("NEURON_RT_NUM_CORES", ranks);
+	choose_cores(options, ranks);
 	if (options->timeout_s)
 		set_number("NEURON_RT_EXEC_TIMEOUT", options->timeout_s);
 	if (options->check)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program on emulated chips of this process: a NEFF is loaded for one rank or several, and
- * tensors are there for all its inputs and outputs. neuron-sim runs it; other tools may as well.
+ * A program on emulated chips, as a rule those of this process: a NEFF is loaded for one rank or
+ * several, and tensors are there for all its inputs and outputs. neuron-sim runs it; other tools
+ * may as well.
  */
 #ifndef NEURON_SIM_SESSION_H
 #define NEURON_SIM_SESSION_H
@@ -19,6 +20,7 @@
  * struct session_options - what is wanted; zero is the default of each
  * @neff: path of the NEFF
  * @instance: chips, as NEURON_EMU_INSTANCE has them; NULL: those of the environment
+ * @back_end: that of the environment, as a rule the driver; else chips of this process
  * @ranks: models that work together, one on each logical core; 0: one that works alone
  * @timeout_s: seconds without progress after which an execution is ended
  * @check: the chips look for errors of programs (check=memory)
@@ -29,6 +31,7 @@ struct session_options {
 	const char *instance;
 	unsigned int ranks;
 	unsigned int timeout_s;
+	bool back_end;
 	bool check;
 	bool break_on_nan;
 };
