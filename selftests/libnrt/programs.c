@@ -630,6 +630,48 @@ struct program program_pair(void)
 	return finish(&b);
 }
 
+/*
+ * Core @k of a pair, which exchanges its tile with the other one three times. What has arrived is
+ * the tile of the next exchange. The second core copies it so late that a first core that did not
+ * wait would have sent the next one before.
+ */
+static void exchange_half(struct nb_program *nb, unsigned int k)
+{
+	const unsigned int rows = PROGRAM_ROWS / 2, turns = 3;
+	const uint32_t bytes = rows * ROW_BYTES;
+	struct base b = begin_in(nb, 1);
+	struct nb_side mine = nb_sbuf_tile(nb, 0, rows, X_BYTE, ROW_BYTES);
+	struct nb_side arrived = nb_sbuf_tile(nb, 0, rows, C_BYTE, ROW_BYTES), there = arrived;
+	/* Both programs number their semaphores alike. */
+	struct nb_pair pair = { .queue = b.in, .ready = nb_sem(nb, false),
+				.arrived = nb_sem(nb, false), .reg = 1 };
+	unsigned int turn;
+
+	there.var = nb_sibling_sbuf(nb, "there");
+	pair.other_ready = nb_sibling_sem(nb, "other_ready", (unsigned int)pair.ready, 1);
+	nb_dma(nb, b.in, mine, nb_linear(b.x, k * bytes, bytes), -1);
+	for (turn = 0; turn < turns; turn++) {
+		nb_sendrecv(nb, &pair, there, mine);
+		nb_reg_set(nb, NEURON_ENGINE_SYNC, 2, k ? 20000 : 1);
+		nb_loop(nb, NEURON_ENGINE_SYNC, 2, nb_here(nb, NEURON_ENGINE_SYNC));
+		nb_dma(nb, b.in, mine, arrived, b.loaded);
+		nb_wait_take(nb_nop(nb, NEURON_ENGINE_SYNC), b.loaded, 1);
+	}
+	nb_dma(nb, b.in, nb_linear(b.y, k * bytes, bytes), mine, -1);
+	nb_halt(nb, NEURON_ENGINE_SYNC);
+}
+
+struct program program_sendrecv(void)
+{
+	struct base b = { .nb = nb_new("sendrecv") };
+
+	if (!b.nb)
+		fail("out of memory");
+	exchange_half(b.nb, 0);
+	exchange_half(nb_second(b.nb), 1);
+	return finish(&b);
+}
+
 struct program program_second(enum program_end end)
 {
 	struct base b = begin("second", 1);

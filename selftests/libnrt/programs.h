@@ -128,6 +128,9 @@ struct program program_exchange(void);
 /* y = 2 x + 1, half of it by each core of a pair, and stored by the other one. LNC 2. */
 struct program program_pair(void);
 
+/* y = x with its halves swapped, by three exchanges of tiles between the cores of a pair. LNC 2. */
+struct program program_sendrecv(void);
+
 enum program_end { PROGRAM_FAULTS, PROGRAM_HANGS };
 
 /* The first core of a pair waits for ever; the second ends as @end says. LNC 2. */

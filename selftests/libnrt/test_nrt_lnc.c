@@ -187,6 +187,25 @@ TEST_F(pair, scratchpad)
 	rig_unload(&rig);
 }
 
+/* Each of three exchanges waits until the other core has used the tile of the one before. */
+TEST_F(pair, sendrecv)
+{
+	const size_t half = RIG_VALUES / 2;
+	float x[RIG_VALUES], y[RIG_VALUES];
+	struct rig rig;
+	unsigned int turn;
+
+	ASSERT_EQ(NRT_SUCCESS, init());
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&rig, program_sendrecv(), 0, 0, 0));
+	for (turn = 0; turn < 5; turn++) {
+		rig_ramp(x, (float)turn);
+		ASSERT_EQ(NRT_SUCCESS, rig_run(&rig, x, y));
+		ASSERT_EQ(0, memcmp(x, y + half, half * sizeof(*x)));
+		ASSERT_EQ(0, memcmp(x + half, y, half * sizeof(*x)));
+	}
+	rig_unload(&rig);
+}
+
 /* Tensors that are not on the device are copied once for both. */
 TEST_F(pair, host_tensors)
 {
