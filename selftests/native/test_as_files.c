@@ -12,6 +12,7 @@
 
 #include "../libnrt/programs.h"
 #include "as_rig.h"
+#include "step.h"
 
 /* Least number of NEFFs that the build makes: a list that is cut short would test nothing. */
 #define MIN_FILES	20
@@ -98,6 +99,19 @@ static void programs_come_back(void **state)
 	program_comes_back("push", program_push());
 	program_comes_back("pull", program_pull());
 	program_comes_back("rank", program_rank());
+	program_comes_back("notices", program_notices(3));
+	program_comes_back("print much", program_print_much());
+	program_comes_back("collectives", program_collectives(2));
+	program_comes_back("many collectives", program_many_collectives(2));
+	program_comes_back("one collective", program_one_collective(4));
+	program_comes_back("pairs", program_pairs(4, false));
+	program_comes_back("all pairs", program_pairs(4, true));
+	program_comes_back("large collectives", program_large_collectives(2));
+	program_comes_back("scratch", program_scratch());
+	program_comes_back("scratch of", program_scratch_of(1 << 20));
+	program_comes_back("scratch collectives", program_scratch_collectives(2));
+	program_comes_back("exchange", program_exchange());
+	program_comes_back("sendrecv", program_sendrecv());
 	program_comes_back("pair", program_pair());
 	program_comes_back("second faults", program_second(PROGRAM_FAULTS));
 	program_comes_back("second hangs", program_second(PROGRAM_HANGS));
@@ -149,6 +163,62 @@ static void made_instructions_come_back(void **state)
 	nb_source(nb, "made.c", 7);
 	nb_end_loop(nb);
 	builder_comes_back(nb, "made");
+}
+
+/* All operations that a NEFF can have, one after the other, on what lies in the scratchpad. */
+static void collectives_come_back(void **state)
+{
+	static const uint32_t ranks[] = { 0, 2, 1, 3 };
+	static const uint32_t pairs[][2] = { { 0, 1 }, { 1, 0 } };
+	static const struct {
+		struct nb_collective what;
+		bool in, out;	/* a block of each rank, not one */
+	} all[] = {
+		{ { .op = "all_reduce", .reduce = "add", .priority = 3 }, false, false },
+		{ { .op = "all_reduce", .reduce = "min" }, false, false },
+		{ { .op = "reduce_scatter", .reduce = "max" }, true, false },
+		{ { .op = "all_gather" }, false, true },
+		{ { .op = "alltoall" }, true, true },
+		{ { .op = "permute", .pairs = pairs, .nr_pairs = 2 }, false, false },
+		{ { .op = "broadcast", .root = 1 }, false, false },
+		{ { .op = "barrier" }, false, false },
+	};
+	struct nb_program *nb = nb_new("collectives");
+	const int one = nb_file(nb, "one", &(uint32_t){ 1 }, 4);
+	const int shared = nb_virtual(nb, "shared \"block\"", 64, 4096);
+	const int sum = nb_virtual(nb, "sum", 64, 0), wide = nb_tmp(nb, "wide", 128);
+	const int wider = nb_tmp(nb, "wider", 128);
+	const int queue = nb_queue(nb, "q", "data", NEURON_ENGINE_SYNC, 1);
+	struct nb_collective what;
+	char name[8];
+	size_t i;
+
+	(void)state;
+	nb_sem(nb, true);
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		what = all[i].what;
+		what.dtype = NEURON_DTYPE_BF16;
+		what.input = all[i].in ? wide : shared;
+		what.output = all[i].out ? wider : sum;
+		what.ranks = ranks;
+		what.group_size = 2;
+		what.nr_groups = 2;
+		what.semaphore = nb_sem(nb, false);
+		snprintf(name, sizeof(name), "go%zu", i);
+		nb_dma(nb, queue, nb_linear(nb_collective(nb, name, &what), 0, 4),
+		       nb_linear(one, 0, 4), -1);
+		nb_wait(nb_nop(nb, NEURON_ENGINE_SYNC), what.semaphore, 1);
+	}
+	nb_second(nb);
+	builder_comes_back(nb, "collectives");
+}
+
+/* Training: a program on several ranks, which begins with a kernel's collective. */
+static void digits_come_back(void **state)
+{
+	(void)state;
+	builder_comes_back(digits_step_program(4, 8), "a step of digits");
+	builder_comes_back(digits_score_program(8), "a score of digits");
 }
 
 static void nothing_comes_back(void **state)
@@ -265,6 +335,8 @@ int main(void)
 		cmocka_unit_test(programs_come_back),
 		cmocka_unit_test(programs_for_pairs_come_back),
 		cmocka_unit_test(made_instructions_come_back),
+		cmocka_unit_test(collectives_come_back),
+		cmocka_unit_test(digits_come_back),
 		cmocka_unit_test(nothing_comes_back),
 		cmocka_unit_test(parts_and_comments),
 		cmocka_unit_test(command_lines),

@@ -35,6 +35,8 @@ static const char everything[] =
 	".input x bf16 2*3*4\n"
 	".output \"w1\" fp8_e4 7\n"
 	".tmp scratch 65536\n"
+	".tmp scratch2 128\n"
+	".input x2 fp32 16\n"
 	".sem a\n"
 	".sem b keep\n"
 	".sem c\n"
@@ -58,6 +60,12 @@ static const char everything[] =
 	".rept 128\n"
 	".words 5\n"
 	".endr\n"
+	".virtual passing 128 0x1000\n"
+	".virtual \"w2\" 64 0x40000000\n"
+	".collective reduced all_reduce max bf16 passing scratch2 b groups 3 1 2 / 0 4 (2 + 3) priority 2\n"
+	".collective \"moved \\\"on\\\"\" permute fp32 x2 \"w2\" s9 groups 0 1 pairs 0:1 1:0\n"
+	".collective all barrier s9 groups 0 1 2 3\n"
+	".collective spread broadcast bf16 passing \"passing\" s9 groups 4 5 root 1\n"
 	".peer next 1 scratch\n"
 	".peer_sem next_sems 1 b 2\n"
 	".queue \"sbuf\" in sync\n"
@@ -314,6 +322,45 @@ static void check_complaint(const char *source, unsigned int line, const char *t
 		fail_msg("\"%s\" is not in: %s", text, log.text);
 }
 
+/* One line for each rule of a collective and of the scratchpad. */
+static void collectives_that_are_refused(void **state)
+{
+	static const char head[] = ".tmp a 64\n.tmp b 64\n.sem s\n";
+	static const struct {
+		const char *line;
+		const char *text;
+	} bad[] = {
+		{ ".virtual v 64 6", "the offset is not a multiple of 4" },
+		{ ".virtual v 64", "expected a number" },
+		{ ".collective c all_sum fp32 a b s groups 0 1",
+		  "no collective operation \"all_sum\"" },
+		{ ".collective c permute_ring fp32 a b s groups 0 1", "no collective operation" },
+		{ ".collective c all_reduce fp32 a b s groups 0 1", "expected add, min or max" },
+		{ ".collective c all_gather add fp32 a b s groups 0 1", "add" },
+		{ ".collective c all_reduce add a b s groups 0 1", "type" },
+		{ ".collective c broadcast fp32 a z s groups 0 1", "no variable \"z\"" },
+		{ ".collective c broadcast fp32 a b t groups 0 1", "no semaphore \"t\"" },
+		{ ".collective c barrier s", "expected \"groups\" and their ranks" },
+		{ ".collective c barrier s groups", "expected a number" },
+		{ ".collective c barrier s groups 0 256", "a rank" },
+		{ ".collective c barrier s groups 0 1 / 2",
+		  "this group has 1 ranks, and the first has 2" },
+		{ ".collective c permute fp32 a b s groups 0 1 pairs 0 1",
+		  "the place that receives" },
+		{ ".collective c barrier s groups 0 1 priority 4", "priority" },
+		{ ".collective c barrier s groups 0 1 more", "\"more\" has no value" },
+		{ ".collective a barrier s groups 0 1", "\"a\"" },
+	};
+	char source[512];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		snprintf(source, sizeof(source), "%s%s\n", head, bad[i].line);
+		check_complaint(source, 4, bad[i].text);
+	}
+}
+
 /* One line for each rule of a transfer that computes. */
 static void moves_that_are_refused(void **state)
 {
@@ -504,6 +551,7 @@ int main(void)
 		cmocka_unit_test(programs_for_two_cores),
 		cmocka_unit_test(lines_are_found),
 		cmocka_unit_test(second_core_without_lines),
+		cmocka_unit_test(collectives_that_are_refused),
 		cmocka_unit_test(moves_that_are_refused),
 		cmocka_unit_test(cores_that_do_not_exist),
 		cmocka_unit_test(core_of_another_lnc),

@@ -103,6 +103,31 @@ static bool do_tmp(struct as_unit *unit)
 	return good;
 }
 
+static bool parse_virtual(struct as_unit *unit, const char *name)
+{
+	const struct as_token *token;
+	uint64_t size, offset;
+
+	if (!as_uint(unit, (uint64_t)1 << 46, "the size", &size))
+		return false;
+	token = as_peek(unit);
+	if (!as_uint(unit, (uint64_t)1 << 46, "the offset", &offset))
+		return false;
+	if (offset % 4)
+		return as_error(unit, token, "the offset is not a multiple of 4");
+	nb_virtual(unit->nb, name, size, offset);
+	return true;
+}
+
+static bool do_virtual(struct as_unit *unit)
+{
+	char *name = as_take_name(unit, "a name");
+	bool good = name && parse_virtual(unit, name);
+
+	free(name);
+	return good;
+}
+
 static bool do_sbuf(struct as_unit *unit)
 {
 	nb_sbuf(unit->nb);
@@ -455,6 +480,7 @@ static const struct {
 	{ "input", do_input, false },
 	{ "output", do_output, false },
 	{ "tmp", do_tmp, false },
+	{ "virtual", do_virtual, false },
 	{ "print", do_print, false },
 	{ "sbuf", do_sbuf, false },
 	{ "file", as_file, false },
@@ -468,6 +494,7 @@ static const struct {
 	{ "dge_table", do_dge_table, false },
 	{ "peer", do_peer, false },
 	{ "peer_sem", do_peer_sem, false },
+	{ "collective", as_collective, false },
 	{ "sibling_sbuf", do_sibling_sbuf, false },
 	{ "sibling_sem", do_sibling_sem, false },
 	{ "sem", do_sem, false },

@@ -403,11 +403,12 @@ bool as_queue_operand(struct as_unit *unit, struct neuron_inst *inst);
 /* wait, take and post; with @isa also what that instruction takes. Up to the end of the line. */
 bool as_sync(struct as_unit *unit, struct neuron_inst *inst, const struct trn_isa *isa);
 
-/* as_inst.c, as_directive.c, as_dma.c, as_data.c: a statement each. */
+/* as_inst.c, as_directive.c, as_dma.c, as_data.c, as_collective.c: a statement each. */
 bool as_instruction(struct as_unit *unit, const struct trn_isa *isa);
 bool as_directive(struct as_unit *unit);
 bool as_dma(struct as_unit *unit);
 bool as_dge(struct as_unit *unit);
+bool as_collective(struct as_unit *unit);
 bool as_inst_words(struct as_unit *unit);
 bool as_file(struct as_unit *unit);
 bool as_bytes(struct as_unit *unit);

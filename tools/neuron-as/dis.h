@@ -62,6 +62,9 @@ void dis_op(struct dis *dis, enum neuron_udma_opcode op, enum neuron_dtype to,
 	    enum neuron_dtype from);
 /* dis_dge.c: write a .dge line, if there is one that makes just these bytes. */
 bool dis_dge(struct dis *dis, const struct neff_var *var);
+/* dis_collective.c: a .collective line; and whether there is one for each collective. */
+bool dis_collective(struct dis *dis, const struct neff_var *var);
+bool dis_all_started(struct dis *dis);
 /* The variables of this subgraph are done with. */
 void dis_forget_vars(struct dis *dis);
 

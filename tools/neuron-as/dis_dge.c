@@ -21,7 +21,7 @@ static struct nb_program *known_vars(struct dis *dis, size_t count)
 		const struct neff_var *var = &dis->graph->vars[i];
 
 		snprintf(name, sizeof(name), "v%zu", i);
-		if (var->type == NEFF_VAR_PEER_SEM || var->type == NEFF_VAR_SIBLING_SEM)
+		if (neff_var_is_others_sem(var))
 			nb_sibling_sem(dis->known, name, var->first, var->count);
 		else
 			nb_tmp(dis->known, name, var->size);

@@ -158,11 +158,13 @@ static bool put_var(struct dis *dis, const struct neff_var *var)
 		dis_newline(dis);
 		return true;
 	case NEFF_VAR_CC_SEM:
-		return dis_fail(dis,
-				"variable \"%s\" starts a collective, which the assembler cannot write",
-				var->name);
+		return dis_collective(dis, var);
 	case NEFF_VAR_VIRTUAL:
-		break;
+		fputs(".virtual ", dis->out);
+		dis_name(dis, var->name);
+		fprintf(dis->out, " %" PRIu64 " %" PRIu64, var->size, var->offset);
+		dis_newline(dis);
+		return true;
 	}
 	return dis_fail(dis, "variable \"%s\": the assembler has no such variables", var->name);
 }
@@ -183,7 +185,7 @@ static bool put_vars(struct dis *dis)
 		if (!put_var(dis, &graph->vars[i]))
 			return false;
 	}
-	return true;
+	return dis_all_started(dis);
 }
 
 /* The instances of @queue, or NULL. */
@@ -313,6 +315,8 @@ static unsigned int count_sems(const struct neff_graph *graph)
 	for (i = 0; i < graph->nr_vars; i++)
 		if (graph->vars[i].type == NEFF_VAR_PEER_SEM)
 			raise_to(&count, graph->vars[i].first);
+	for (i = 0; i < graph->nr_collectives; i++)
+		raise_to(&count, graph->collectives[i].semaphore);
 	for (i = 0; i < NEURON_NR_SEMAPHORES; i++)
 		if (graph->sem_clear[i / 64] >> (i % 64) & 1)
 			raise_to(&count, (unsigned int)i);

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+/* .collective: what several ranks do together, and the variable that starts it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "as_unit.h"
+#include "plan/plan.h"
+
+/* What a collective is, while its line is read; the lists have room for all words of the line. */
+struct collective {
+	struct nb_collective what;
+	char *op;
+	const char *reduce;
+	uint32_t *ranks;
+	uint32_t (*pairs)[2];
+	bool barrier;
+};
+
+/* Sizes that are known only at run time, and rings without a list, are not there yet. */
+static bool find_op(const char *name, enum nrt_plan_op *op)
+{
+	unsigned int i;
+
+	for (i = 0; i < NRT_PLAN_ALL_GATHER_V; i++)
+		if (i != NRT_PLAN_PERMUTE_RING && !strcmp(nrt_plan_op_name(i), name))
+			break;
+	*op = (enum nrt_plan_op)i;
+	return i < NRT_PLAN_ALL_GATHER_V;
+}
+
+static const char *take_reduce(struct as_unit *unit)
+{
+	unsigned int i;
+
+	for (i = NRT_PLAN_ADD; i < NRT_PLAN_NR_REDUCES; i++) {
+		if (!as_token_is(as_peek(unit), nrt_plan_reduce_name(i)))
+			continue;
+		as_take(unit);
+		return nrt_plan_reduce_name(i);
+	}
+	return NULL;
+}
+
+/* OP [REDUCE] */
+static bool parse_op(struct as_unit *unit, struct collective *collective)
+{
+	const struct as_token *token = as_peek(unit);
+	enum nrt_plan_op op;
+	bool reduces;
+
+	collective->op = as_take_name(unit, "an operation");
+	if (!collective->op)
+		return false;
+	if (!find_op(collective->op, &op))
+		return as_error(unit, token, "no collective operation \"%s\"", collective->op);
+	collective->barrier = op == NRT_PLAN_BARRIER;
+	reduces = op == NRT_PLAN_ALL_REDUCE || op == NRT_PLAN_REDUCE_SCATTER;
+	if (reduces)
+		collective->reduce = take_reduce(unit);
+	return !reduces || collective->reduce || as_expected(unit, "add, min or max");
+}
+
+/* TYPE INPUT OUTPUT, which a barrier has not, and SEM. */
+static bool parse_tensors(struct as_unit *unit, struct collective *collective)
+{
+	struct nb_collective *what = &collective->what;
+	uint16_t sem;
+
+	if (!collective->barrier &&
+	    !(as_dtype(unit, &what->dtype) && as_dma_variable(unit, &what->input) &&
+	      as_dma_variable(unit, &what->output)))
+		return false;
+	if (!as_sem(unit, &sem))
+		return false;
+	what->semaphore = sem;
+	return true;
+}
+
+static bool parse_rank(struct as_unit *unit, uint32_t *rank)
+{
+	__int128 value;
+
+	if (!as_primary(unit, 0, NRT_PLAN_MAX_RANKS - 1, "a rank", &value))
+		return false;
+	*rank = (uint32_t)value;
+	return true;
+}
+
+static bool at_rank(struct as_unit *unit)
+{
+	const struct as_token *token = as_peek(unit);
+
+	return token->kind != AS_END && token->kind != '/' && !as_token_is(token, "pairs") &&
+	       !as_token_is(token, "root") && !as_token_is(token, "priority");
+}
+
+/* RANK ... / RANK ... */
+static bool parse_groups(struct as_unit *unit, struct collective *collective)
+{
+	struct nb_collective *what = &collective->what;
+	unsigned int size, nr = 0;
+	const struct as_token *token;
+
+	if (!as_token_is(as_peek(unit), "groups"))
+		return as_expected(unit, "\"groups\" and their ranks");
+	do {
+		as_take(unit);	/* "groups" or the slash */
+		token = as_peek(unit);
+		size = 0;
+		do {
+			if (!parse_rank(unit, &collective->ranks[nr++]))
+				return false;
+			size++;
+		} while (at_rank(unit));
+		if (what->nr_groups++ && size != what->group_size)
+			return as_error(unit, token,
+					"this group has %u ranks, and the first has %u", size,
+					what->group_size);
+		what->group_size = size;
+	} while (as_peek(unit)->kind == '/');
+	return true;
+}
+
+/* FROM:TO ... */
+static bool parse_pairs(struct as_unit *unit, struct collective *collective)
+{
+	struct nb_collective *what = &collective->what;
+
+	if (!as_token_is(as_peek(unit), "pairs"))
+		return true;
+	as_take(unit);
+	do {
+		uint32_t *pair = collective->pairs[what->nr_pairs];
+
+		if (!parse_rank(unit, &pair[0]) ||
+		    !as_expect(unit, ':', "\":\" and the place that receives") ||
+		    !parse_rank(unit, &pair[1]))
+			return false;
+		what->nr_pairs++;
+	} while (at_rank(unit));
+	return true;
+}
+
+static bool parse_number(struct as_unit *unit, const char *word, unsigned int max,
+			 unsigned int *number)
+{
+	uint64_t value;
+
+	if (!as_token_is(as_peek(unit), word))
+		return true;
+	as_take(unit);
+	if (!as_uint(unit, max, word, &value))
+		return false;
+	*number = (unsigned int)value;
+	return true;
+}
+
+static bool parse(struct as_unit *unit, struct collective *collective)
+{
+	struct nb_collective *what = &collective->what;
+
+	collective->ranks = calloc(unit->nr_tokens, sizeof(*collective->ranks));
+	collective->pairs = calloc(unit->nr_tokens, sizeof(*collective->pairs));
+	if (!collective->ranks || !collective->pairs)
+		return as_memory(unit);
+	return parse_op(unit, collective) && parse_tensors(unit, collective) &&
+	       parse_groups(unit, collective) && parse_pairs(unit, collective) &&
+	       parse_number(unit, "root", NRT_PLAN_MAX_RANKS - 1, &what->root) &&
+	       parse_number(unit, "priority", NRT_PLAN_PRIORITIES - 1, &what->priority);
+}
+
+bool as_collective(struct as_unit *unit)
+{
+	char *name = as_take_name(unit, "a name");
+	struct collective collective = { .op = NULL };
+	bool good = name && parse(unit, &collective);
+
+	if (good) {
+		collective.what.op = collective.op;
+		collective.what.reduce = collective.reduce;
+		collective.what.ranks = collective.ranks;
+		collective.what.pairs = (const uint32_t (*)[2])collective.pairs;
+		nb_collective(unit->nb, name, &collective.what);
+	}
+	free(collective.pairs);
+	free(collective.ranks);
+	free(collective.op);
+	free(name);
+	return good;
+}

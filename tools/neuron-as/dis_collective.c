@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+/* The variable that starts a collective, as a .collective line. */
+#include "chip/isa/trn_isa.h"
+#include "dis.h"
+
+/* What @var starts: the builder makes both together. NULL: the variable is no such one. */
+static const struct neff_collective *started_by(const struct dis *dis, const struct neff_var *var)
+{
+	const struct neff_graph *graph = dis->graph;
+	unsigned int before = 0;
+	size_t i;
+
+	for (i = 0; &graph->vars[i] < var; i++)
+		before += graph->vars[i].type == NEFF_VAR_CC_SEM;
+	if (var->count != 1 || var->first != before || before >= graph->nr_collectives)
+		return NULL;
+	return &graph->collectives[before];
+}
+
+/* The assembler knows only variables that come before. */
+static bool put_tensors(struct dis *dis, const struct neff_var *var,
+			const struct neff_collective *collective)
+{
+	const struct neff_var *input = &dis->graph->vars[collective->input];
+	const struct neff_var *output = &dis->graph->vars[collective->output];
+
+	if (input > var || output > var)
+		return dis_fail(dis,
+				"variable \"%s\" starts a collective on \"%s\", which comes later",
+				var->name, input > var ? input->name : output->name);
+	fprintf(dis->out, " %s ", trn_isa_dtype_name(collective->dtype));
+	dis_name(dis, input->name);
+	fputc(' ', dis->out);
+	dis_name(dis, output->name);
+	return true;
+}
+
+static void put_groups(struct dis *dis, const struct neff_collective *collective)
+{
+	unsigned int i;
+
+	fputs(" groups", dis->out);
+	for (i = 0; i < collective->nr_groups * collective->group_size; i++)
+		fprintf(dis->out, "%s %u", i && i % collective->group_size == 0 ? " /" : "",
+			collective->ranks[i]);
+}
+
+static void put_rest(struct dis *dis, const struct neff_collective *collective)
+{
+	unsigned int i;
+
+	if (collective->nr_pairs)
+		fputs(" pairs", dis->out);
+	for (i = 0; i < collective->nr_pairs; i++)
+		fprintf(dis->out, " %u:%u", collective->pairs[i].source,
+			collective->pairs[i].target);
+	if (collective->root)
+		fprintf(dis->out, " root %u", collective->root);
+	if (collective->priority)
+		fprintf(dis->out, " priority %u", collective->priority);
+	dis_newline(dis);
+}
+
+bool dis_collective(struct dis *dis, const struct neff_var *var)
+{
+	const struct neff_collective *collective = started_by(dis, var);
+
+	if (!collective)
+		return dis_fail(dis,
+				"variable \"%s\" starts %u collectives from number %u on; the assembler has one variable for each, in their order",
+				var->name, var->count, var->first);
+	fputs(".collective ", dis->out);
+	dis_name(dis, var->name);
+	fprintf(dis->out, " %s", nrt_plan_op_name(collective->op));
+	if (collective->reduce)
+		fprintf(dis->out, " %s", nrt_plan_reduce_name(collective->reduce));
+	if (collective->op != NRT_PLAN_BARRIER && !put_tensors(dis, var, collective))
+		return false;
+	fprintf(dis->out, " s%u", collective->semaphore);
+	put_groups(dis, collective);
+	put_rest(dis, collective);
+	return true;
+}
+
+bool dis_all_started(struct dis *dis)
+{
+	const struct neff_graph *graph = dis->graph;
+	unsigned int started = 0;
+	size_t i;
+
+	for (i = 0; i < graph->nr_vars; i++)
+		started += graph->vars[i].type == NEFF_VAR_CC_SEM;
+	return started == graph->nr_collectives ||
+	       dis_fail(dis, "collective %u has no variable that starts it", started);
+}
