@@ -108,7 +108,8 @@ static NRT_STATUS read_contents(struct archive *archive, const struct span *from
 		if (ret == ARCHIVE_EOF)
 			return NRT_SUCCESS;
 		if (ret != ARCHIVE_OK)
-			return nrt_error_set(error, NRT_INVALID, "NEFF: archive: %s: %s",
+			return nrt_error_set(error, NRT_INVALID,
+					     "NEFF: archive: %s: %s; copy or build the file again",
 					     file->name, archive_error_string(archive));
 		if (offset < 0 || (uint64_t)offset != file->size)
 			return nrt_error_set(error, NRT_INVALID,
@@ -195,7 +196,8 @@ static NRT_STATUS read_entries(struct neff *neff, struct archive *archive,
 		if (ret == ARCHIVE_EOF)
 			return NRT_SUCCESS;
 		if (ret != ARCHIVE_OK)
-			return nrt_error_set(error, NRT_INVALID, "NEFF: archive: %s",
+			return nrt_error_set(error, NRT_INVALID,
+					     "NEFF: archive: %s; copy or build the file again",
 					     archive_error_string(archive) ?: "damaged");
 		if (read_entry(neff, archive, from, entry, &left, error))
 			return error->status;
@@ -238,7 +240,8 @@ NRT_STATUS neff_read_archive(struct neff *neff, const void *data, size_t size,
 	if (archive_read_support_format_tar(archive) != ARCHIVE_OK ||
 	    archive_read_support_filter_gzip(archive) != ARCHIVE_OK ||
 	    archive_read_open_memory(archive, data, size) != ARCHIVE_OK)
-		status = nrt_error_set(error, NRT_INVALID, "NEFF: archive: %s",
+		status = nrt_error_set(error, NRT_INVALID,
+				       "NEFF: archive: %s; copy or build the file again",
 				       archive_error_string(archive) ?: "cannot be opened");
 	else
 		status = read_entries(neff, archive, &from, limits->unpacked_bytes, error);

@@ -28,7 +28,8 @@ static NRT_STATUS get_file(struct neff_graph *graph, struct json_object *object,
 		return error->status;
 	*file = neff_find_file(graph, name);
 	if (!*file)
-		return nrt_error_set(error, NRT_INVALID, "NEFF: %s: file sg%02u/%.200s is missing",
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEFF: %s: file sg%02u/%.200s is missing; build or pack the NEFF again",
 				     where, graph->index, name);
 	return NRT_SUCCESS;
 }
@@ -187,7 +188,8 @@ NRT_STATUS neff_read_def(struct neff_graph *graph, struct nrt_error *error)
 
 	if (!file)
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: the archive has no sg%02u/def.json", graph->index);
+				     "NEFF: the archive has no sg%02u/def.json; build or pack the NEFF again",
+				     graph->index);
 	if (neff_json_parse(file, &root, error))
 		return error->status;
 	status = read_root(graph, root, error);

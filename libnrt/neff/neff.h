@@ -343,6 +343,9 @@ NRT_STATUS neff_read(const void *bytes, size_t size, const struct neff_limits *l
 		     struct neff **out, struct nrt_error *error);
 void neff_free(struct neff *neff);
 
+/* What an error of neff_read() says, as it stands behind the name of the file and a colon. */
+const char *neff_why(const struct nrt_error *error);
+
 /* The hash as hexadecimal text. */
 void neff_hash_text(const struct neff *neff, char text[2 * NEFF_HASH_LEN + 1]);
 

@@ -51,7 +51,7 @@ static NRT_STATUS check_versions(const struct neff_header *header, struct nrt_er
 
 	if (major != NEFF_VERSION_MAJOR)
 		return nrt_error_set(error, NRT_UNSUPPORTED_NEFF_VERSION,
-				     "NEFF: format version %llu.%llu; only %d.x is supported",
+				     "NEFF: format version %llu.%llu; only %d.x is supported: build the file again",
 				     (unsigned long long)major,
 				     (unsigned long long)le64toh(header->version_minor),
 				     NEFF_VERSION_MAJOR);
@@ -101,15 +101,15 @@ static NRT_STATUS check_header(const struct neff_header *header, size_t size,
 
 	if (header_size != sizeof(*header))
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: header size %llu instead of %zu: not a NEFF file",
+				     "NEFF: header size %llu instead of %zu: not a NEFF file; give one that neuron-as or the builder library made",
 				     (unsigned long long)header_size, sizeof(*header));
 	if (pkg != NEFF_PKG_MD5 && pkg != NEFF_PKG_SHA256)
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: package version %llu instead of 1 or 2: not a NEFF file",
+				     "NEFF: package version %llu instead of 1 or 2: not a NEFF file; give one that neuron-as or the builder library made",
 				     (unsigned long long)pkg);
 	if (data_size > size - sizeof(*header))
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: truncated: %zu bytes after the header instead of %llu",
+				     "NEFF: truncated: %zu bytes after the header instead of %llu; copy or build the file again",
 				     size - sizeof(*header), (unsigned long long)data_size);
 	return NRT_SUCCESS;
 }
@@ -128,7 +128,7 @@ static NRT_STATUS check_hash(const struct neff_header *header, const void *data,
 				     md5 ? "MD5" : "SHA-256");
 	if (length > NEFF_HASH_LEN || memcmp(hash, header->hash, length))
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: the %s hash does not match the contents: the file is damaged",
+				     "NEFF: the %s hash does not match the contents: the file is damaged; copy or build it again",
 				     md5 ? "MD5" : "SHA-256");
 	return NRT_SUCCESS;
 }
@@ -136,14 +136,12 @@ static NRT_STATUS check_hash(const struct neff_header *header, const void *data,
 /* With several subgraphs the line says which one it is about. */
 static NRT_STATUS name_graph(const struct neff_graph *graph, struct nrt_error *error)
 {
-	const size_t prefix = strlen("NEFF: ");
-	char text[sizeof(error->text)];
+	const struct nrt_error why = *error;
 
-	if (graph->neff->nr_graphs == 1 || strncmp(error->text, "NEFF: ", prefix))
+	if (graph->neff->nr_graphs == 1 || neff_why(&why) == why.text)
 		return error->status;
-	memcpy(text, error->text, sizeof(text));
 	return nrt_error_set(error, error->status, "NEFF: sg%02u: %s", graph->index,
-			     text + prefix);
+			     neff_why(&why));
 }
 
 static bool is_same_tensor(const struct neff_var *a, const struct neff_var *b)
@@ -259,7 +257,7 @@ NRT_STATUS neff_read(const void *bytes, size_t size, const struct neff_limits *l
 
 	if (size < sizeof(header))
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: truncated: %zu bytes are less than a header of %zu",
+				     "NEFF: truncated: %zu bytes are less than a header of %zu; copy or build the file again",
 				     size, sizeof(header));
 	/* The bytes may lie anywhere; the copy is aligned. */
 	memcpy(&header, bytes, sizeof(header));
@@ -273,6 +271,13 @@ NRT_STATUS neff_read(const void *bytes, size_t size, const struct neff_limits *l
 	}
 	*out = neff;
 	return NRT_SUCCESS;
+}
+
+const char *neff_why(const struct nrt_error *error)
+{
+	const size_t prefix = strlen("NEFF: ");
+
+	return strncmp(error->text, "NEFF: ", prefix) ? error->text : error->text + prefix;
 }
 
 void neff_hash_text(const struct neff *neff, char text[2 * NEFF_HASH_LEN + 1])

@@ -81,8 +81,8 @@ static NRT_STATUS read_file(struct var_reader *reader)
 	file = neff_find_file(reader->graph, name);
 	if (!file)
 		return nrt_error_set(reader->error, NRT_INVALID,
-				     "NEFF: %s: file sg%02u/%.200s is missing", reader->where,
-				     reader->graph->index, name);
+				     "NEFF: %s: file sg%02u/%.200s is missing; build or pack the NEFF again",
+				     reader->where, reader->graph->index, name);
 	if (neff_file_payload(file, &reader->var->data, &size, reader->error))
 		return reader->error->status;
 	if (size != reader->var->size)

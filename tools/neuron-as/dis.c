@@ -112,7 +112,7 @@ char *as_disassemble(const void *neff, size_t size, const struct as_dump *dump,
 	bool good;
 
 	if (neff_read(neff, size, &limits, &read, &why)) {
-		snprintf(error, AS_ERROR_MAX, "%s", why.text);
+		snprintf(error, AS_ERROR_MAX, "%s", neff_why(&why));
 		return NULL;
 	}
 	dis.neff = read;

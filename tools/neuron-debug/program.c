@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+
 #define MAX_UNPACKED	(1ull << 32)
 
 static enum program_end refuse(struct program *program, const char *path, const char *why)
@@ -25,7 +26,7 @@ static enum program_end read_neff(struct program *program, const char *path)
 		return PROGRAM_REFUSED;
 	}
 	if (neff_read(program->bytes, size, &limits, &program->neff, &error))
-		return refuse(program, path, error.text);
+		return refuse(program, path, neff_why(&error));
 	return PROGRAM_ENDED;
 }
 

@@ -88,7 +88,7 @@ int put_headers(const void *neff, size_t size, FILE *out, char error[AS_ERROR_MA
 	unsigned int i;
 
 	if (neff_read(neff, size, &limits, &read, &why)) {
-		snprintf(error, AS_ERROR_MAX, "%s", why.text);
+		snprintf(error, AS_ERROR_MAX, "%s", neff_why(&why));
 		return -1;
 	}
 	fprintf(out, "program \"%s\", for LNC %u\n\n", read->name, read->lnc);

@@ -297,13 +297,13 @@ static int check_header(const struct neff_header *header, size_t size, struct nr
 
 	if (le64toh(header->header_size) != sizeof(*header)) {
 		nrt_error_set(error, NRT_INVALID,
-			      "header: its size is %llu instead of %zu: not a NEFF file",
+			      "header: its size is %llu instead of %zu: not a NEFF file; give one that neuron-as or the builder library made",
 			      (unsigned long long)le64toh(header->header_size), sizeof(*header));
 		return -1;
 	}
 	if (data_size > size - sizeof(*header)) {
 		nrt_error_set(error, NRT_INVALID,
-			      "truncated: %zu bytes after the header instead of %llu",
+			      "truncated: %zu bytes after the header instead of %llu; copy or build the file again",
 			      size - sizeof(*header), (unsigned long long)data_size);
 		return -1;
 	}
@@ -332,8 +332,8 @@ int package_read(const void *bytes, size_t size, uint64_t spare, struct package 
 	memset(package, 0, sizeof(*package));
 	if (size < sizeof(header)) {
 		nrt_error_set(error, NRT_INVALID,
-			      "truncated: %zu bytes are less than a header of %zu", size,
-			      sizeof(header));
+			      "truncated: %zu bytes are less than a header of %zu; copy or build the file again",
+			      size, sizeof(header));
 		return -1;
 	}
 	memcpy(&header, bytes, sizeof(header));

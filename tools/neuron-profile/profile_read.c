@@ -407,7 +407,7 @@ void *profile_load(const char *path, size_t *size, struct nrt_error *error)
 /* What the reader of NEFFs says does not name the file. */
 static NRT_STATUS open_neff(struct profile *profile, const char *path, struct nrt_error *error)
 {
-	char text[sizeof(error->text)];
+	struct nrt_error why;
 	size_t size;
 
 	profile->neff_bytes = profile_load(path, &size, error);
@@ -415,10 +415,10 @@ static NRT_STATUS open_neff(struct profile *profile, const char *path, struct nr
 		return error->status;
 	if (!profile_read_neff(profile, profile->neff_bytes, size, error))
 		return NRT_SUCCESS;
-	if (strncmp(error->text, "NEFF: ", strlen("NEFF: ")))
+	why = *error;
+	if (neff_why(&why) == why.text)
 		return error->status;
-	memcpy(text, error->text, sizeof(text));
-	return nrt_error_set(error, error->status, "%s: %s", path, text + strlen("NEFF: "));
+	return nrt_error_set(error, error->status, "%s: %s", path, neff_why(&why));
 }
 
 static NRT_STATUS open_both(struct profile *profile, const char *neff, struct nrt_error *error)

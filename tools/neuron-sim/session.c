@@ -11,10 +11,11 @@
 
 #include <nrt/nrt_emu.h>
 
-#include "neuron/neff.h"
+#include "neff/neff.h"
 
 /* Instructions and transfers of an execution among which the first NaN is looked for. */
 #define NAN_EVENTS	(1u << 20)
+#define MAX_UNPACKED	(1ull << 32)
 
 NRT_STATUS session_fail(struct session *session, NRT_STATUS status, const char *format, ...)
 {
@@ -38,10 +39,7 @@ static NRT_STATUS read_open_file(struct session *session, const char *path, FILE
 	if (!S_ISREG(stat.st_mode))
 		return session_fail(session, NRT_FAILURE, "%s: no regular file", path);
 	*size = (size_t)stat.st_size;
-	if (*size < sizeof(struct neff_header))
-		return session_fail(session, NRT_INVALID, "%s: too short for a NEFF: %zu bytes",
-				    path, *size);
-	*data = malloc(*size);
+	*data = malloc(*size + 1);
 	if (!*data)
 		return session_fail(session, NRT_RESOURCE, "%s: no memory for %zu bytes", path,
 				    *size);
@@ -62,6 +60,20 @@ NRT_STATUS session_read(struct session *session, const char *path, uint8_t **dat
 	status = read_open_file(session, path, file, data, size);
 	fclose(file);
 	return status;
+}
+
+/* What libnrt would say of it does not name the file. */
+static NRT_STATUS check_neff(struct session *session, const char *path, const uint8_t *data,
+			     size_t size)
+{
+	const struct neff_limits limits = { .unpacked_bytes = MAX_UNPACKED, .validate_hash = true };
+	struct nrt_error error = { 0 };
+	struct neff *neff;
+
+	if (neff_read(data, size, &limits, &neff, &error))
+		return session_fail(session, error.status, "%s: %s", path, neff_why(&error));
+	neff_free(neff);
+	return NRT_SUCCESS;
 }
 
 /* --- libnrt --- */
@@ -186,8 +198,12 @@ NRT_STATUS session_open(struct session *session, const struct session_options *o
 
 	*session = (struct session){ .ready = false };
 	status = session_read(session, options->neff, &neff, &size);
-	if (status)
+	if (!status)
+		status = check_neff(session, options->neff, neff, size);
+	if (status) {
+		free(neff);
 		return status;
+	}
 	session->rank = calloc(ranks, sizeof(*session->rank));
 	if (session->rank) {
 		session->nr_ranks = ranks;

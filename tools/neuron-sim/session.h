@@ -67,7 +67,7 @@ struct session {
 	char why[SESSION_WHY];
 };
 
-/* The bytes of a NEFF, to be freed. It is a regular file, and has a whole header. */
+/* The bytes of a regular file, to be freed. */
 NRT_STATUS session_read(struct session *session, const char *path, uint8_t **data, size_t *size);
 
 /*
