@@ -182,18 +182,25 @@ static void collectives_come_back(void **state)
 		{ { .op = "permute", .pairs = pairs, .nr_pairs = 2 }, false, false },
 		{ { .op = "broadcast", .root = 1 }, false, false },
 		{ { .op = "barrier" }, false, false },
+		{ { .op = "reduce_scatterv", .reduce = "min", .metadata = 6 }, true, false },
+		{ { .op = "all_gatherv", .metadata = 6, .recv_counts_known = true }, false, true },
+		{ { .op = "alltoallv", .metadata = 7, .has_rdispls = true }, true, true },
 	};
 	struct nb_program *nb = nb_new("collectives");
 	const int one = nb_file(nb, "one", &(uint32_t){ 1 }, 4);
 	const int shared = nb_virtual(nb, "shared \"block\"", 64, 4096);
 	const int sum = nb_virtual(nb, "sum", 64, 0), wide = nb_tmp(nb, "wide", 128);
 	const int wider = nb_tmp(nb, "wider", 128);
+	/* Variables 6 and 7, which the table names. */
+	const int rows[] = { nb_tmp(nb, "three rows", 24), nb_tmp(nb, "four rows", 32) };
 	const int queue = nb_queue(nb, "q", "data", NEURON_ENGINE_SYNC, 1);
 	struct nb_collective what;
 	char name[8];
 	size_t i;
 
 	(void)state;
+	assert_int_equal(rows[0], 6);
+	assert_int_equal(rows[1], 7);
 	nb_sem(nb, true);
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		what = all[i].what;

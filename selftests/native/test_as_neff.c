@@ -348,6 +348,10 @@ static void collectives_that_are_refused(void **state)
 		{ ".collective c permute fp32 a b s groups 0 1 pairs 0 1",
 		  "the place that receives" },
 		{ ".collective c barrier s groups 0 1 priority 4", "priority" },
+		{ ".collective c alltoallv fp32 a b s groups 0 1",
+		  "expected \"metadata\" and a variable" },
+		{ ".collective c alltoallv fp32 a b s groups 0 1 metadata z", "no variable \"z\"" },
+		{ ".collective c alltoall fp32 a b s groups 0 1 metadata a", "metadata" },
 		{ ".collective c barrier s groups 0 1 more", "\"more\" has no value" },
 		{ ".collective a barrier s groups 0 1", "\"a\"" },
 	};

@@ -14,18 +14,19 @@ struct collective {
 	uint32_t *ranks;
 	uint32_t (*pairs)[2];
 	bool barrier;
+	bool varies;
 };
 
-/* Sizes that are known only at run time, and rings without a list, are not there yet. */
+/* A ring is a permute with a list. */
 static bool find_op(const char *name, enum nrt_plan_op *op)
 {
 	unsigned int i;
 
-	for (i = 0; i < NRT_PLAN_ALL_GATHER_V; i++)
+	for (i = 0; i < NRT_PLAN_NR_OPS; i++)
 		if (i != NRT_PLAN_PERMUTE_RING && !strcmp(nrt_plan_op_name(i), name))
 			break;
 	*op = (enum nrt_plan_op)i;
-	return i < NRT_PLAN_ALL_GATHER_V;
+	return i < NRT_PLAN_NR_OPS;
 }
 
 static const char *take_reduce(struct as_unit *unit)
@@ -54,7 +55,9 @@ static bool parse_op(struct as_unit *unit, struct collective *collective)
 	if (!find_op(collective->op, &op))
 		return as_error(unit, token, "no collective operation \"%s\"", collective->op);
 	collective->barrier = op == NRT_PLAN_BARRIER;
-	reduces = op == NRT_PLAN_ALL_REDUCE || op == NRT_PLAN_REDUCE_SCATTER;
+	collective->varies = nrt_plan_varies(op);
+	reduces = op == NRT_PLAN_ALL_REDUCE || op == NRT_PLAN_REDUCE_SCATTER ||
+		  op == NRT_PLAN_REDUCE_SCATTER_V;
 	if (reduces)
 		collective->reduce = take_reduce(unit);
 	return !reduces || collective->reduce || as_expected(unit, "add, min or max");
@@ -91,7 +94,8 @@ static bool at_rank(struct as_unit *unit)
 	const struct as_token *token = as_peek(unit);
 
 	return token->kind != AS_END && token->kind != '/' && !as_token_is(token, "pairs") &&
-	       !as_token_is(token, "root") && !as_token_is(token, "priority");
+	       !as_token_is(token, "metadata") && !as_token_is(token, "root") &&
+	       !as_token_is(token, "priority");
 }
 
 /* RANK ... / RANK ... */
@@ -141,6 +145,31 @@ static bool parse_pairs(struct as_unit *unit, struct collective *collective)
 	return true;
 }
 
+static bool parse_word(struct as_unit *unit, const char *word)
+{
+	bool is = as_token_is(as_peek(unit), word);
+
+	if (is)
+		as_take(unit);
+	return is;
+}
+
+/* metadata NAME [known] [displs], which those need whose counts are known when they run. */
+static bool parse_metadata(struct as_unit *unit, struct collective *collective)
+{
+	struct nb_collective *what = &collective->what;
+
+	if (!collective->varies)
+		return true;
+	if (!parse_word(unit, "metadata"))
+		return as_expected(unit, "\"metadata\" and a variable");
+	if (!as_dma_variable(unit, &what->metadata))
+		return false;
+	what->recv_counts_known = parse_word(unit, "known");
+	what->has_rdispls = parse_word(unit, "displs");
+	return true;
+}
+
 static bool parse_number(struct as_unit *unit, const char *word, unsigned int max,
 			 unsigned int *number)
 {
@@ -165,6 +194,7 @@ static bool parse(struct as_unit *unit, struct collective *collective)
 		return as_memory(unit);
 	return parse_op(unit, collective) && parse_tensors(unit, collective) &&
 	       parse_groups(unit, collective) && parse_pairs(unit, collective) &&
+	       parse_metadata(unit, collective) &&
 	       parse_number(unit, "root", NRT_PLAN_MAX_RANKS - 1, &what->root) &&
 	       parse_number(unit, "priority", NRT_PLAN_PRIORITIES - 1, &what->priority);
 }

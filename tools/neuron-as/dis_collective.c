@@ -23,11 +23,14 @@ static bool put_tensors(struct dis *dis, const struct neff_var *var,
 {
 	const struct neff_var *input = &dis->graph->vars[collective->input];
 	const struct neff_var *output = &dis->graph->vars[collective->output];
+	const struct neff_var *last = input > output ? input : output;
 
-	if (input > var || output > var)
+	if (neff_has_metadata(collective) && &dis->graph->vars[collective->metadata] > last)
+		last = &dis->graph->vars[collective->metadata];
+	if (last > var)
 		return dis_fail(dis,
 				"variable \"%s\" starts a collective on \"%s\", which comes later",
-				var->name, input > var ? input->name : output->name);
+				var->name, last->name);
 	fprintf(dis->out, " %s ", trn_isa_dtype_name(collective->dtype));
 	dis_name(dis, input->name);
 	fputc(' ', dis->out);
@@ -45,6 +48,18 @@ static void put_groups(struct dis *dis, const struct neff_collective *collective
 			collective->ranks[i]);
 }
 
+static void put_metadata(struct dis *dis, const struct neff_collective *collective)
+{
+	if (!neff_has_metadata(collective))
+		return;
+	fputs(" metadata ", dis->out);
+	dis_name(dis, dis->graph->vars[collective->metadata].name);
+	if (collective->recv_counts_known)
+		fputs(" known", dis->out);
+	if (collective->has_rdispls)
+		fputs(" displs", dis->out);
+}
+
 static void put_rest(struct dis *dis, const struct neff_collective *collective)
 {
 	unsigned int i;
@@ -54,6 +69,7 @@ static void put_rest(struct dis *dis, const struct neff_collective *collective)
 	for (i = 0; i < collective->nr_pairs; i++)
 		fprintf(dis->out, " %u:%u", collective->pairs[i].source,
 			collective->pairs[i].target);
+	put_metadata(dis, collective);
 	if (collective->root)
 		fprintf(dis->out, " root %u", collective->root);
 	if (collective->priority)
