@@ -280,6 +280,20 @@ NRT_STATUS nrt_span_check_copy(const struct nrt_span *from, const struct nrt_spa
 			     b->vnc);
 }
 
+/* The moves of a device have no order, so of pieces that overlap the bytes would be any. */
+static NRT_STATUS check_pieces(const struct nrt_span *from, size_t from_offset,
+			       const struct nrt_span *to, size_t to_offset, size_t size,
+			       struct nrt_error *error)
+{
+	size_t first = from->offset + from_offset, second = to->offset + to_offset;
+
+	if (from->storage != to->storage || first + size <= second || second + size <= first)
+		return NRT_SUCCESS;
+	return nrt_error_set(error, NRT_INVALID,
+			     "the pieces overlap: %zu bytes from byte %zu to byte %zu of the same memory; copy through another tensor",
+			     size, first, second);
+}
+
 NRT_STATUS nrt_span_copy(const struct nrt_span *from, size_t from_offset,
 			 const struct nrt_span *to, size_t to_offset, size_t size,
 			 struct nrt_error *error)
@@ -288,6 +302,8 @@ NRT_STATUS nrt_span_copy(const struct nrt_span *from, size_t from_offset,
 	struct nrt_bo *to_bo = to->storage->bo;
 	uint8_t *memory = nrt_span_memory(to);
 
+	if (check_pieces(from, from_offset, to, to_offset, size, error))
+		return error->status;
 	if (from_bo && to_bo && from_bo->device == to_bo->device)
 		return nrt_bo_copy(to_bo, to->offset + to_offset, from_bo,
 				   from->offset + from_offset, size, error);

@@ -145,6 +145,39 @@ TEST_F(tensor, copies_to_every_kind)
 	}
 }
 
+/* Within a tensor, and to a slice of it; nothing is no overlap. */
+TEST_F(tensor, copies_within_itself)
+{
+	static const nrt_tensor_placement_t kinds[] = {
+		NRT_TENSOR_PLACEMENT_DEVICE, NRT_TENSOR_PLACEMENT_HOST,
+	};
+	nrt_tensor_t *tensor, *slice;
+	const char *text;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(NRT_SUCCESS, nrt_tensor_allocate(kinds[i], 0, 300, NULL, &tensor));
+		ASSERT_EQ(NRT_SUCCESS, nrt_tensor_allocate_slice(tensor, 64, 200, NULL, &slice));
+		ASSERT_EQ(NRT_SUCCESS, nrt_tensor_write(tensor, self->data, 0, 300));
+		EXPECT_EQ(NRT_SUCCESS, nrt_tensor_copy(tensor, 0, tensor, 100, 100));
+		ASSERT_EQ(NRT_SUCCESS, nrt_tensor_read(tensor, self->back, 0, 300));
+		EXPECT_EQ(0, memcmp(self->data, self->back + 100, 100));
+		EXPECT_EQ(NRT_SUCCESS, nrt_tensor_copy(tensor, 5, tensor, 5, 0));
+		rig_catch();
+		EXPECT_EQ(NRT_INVALID, nrt_tensor_copy(tensor, 0, tensor, 99, 100));
+		text = rig_caught();
+		EXPECT_TRUE(rig_has(text, "the pieces overlap: 100 bytes from byte 0 to byte 99")) {
+			TH_LOG("%s", text);
+		}
+		rig_catch();
+		EXPECT_EQ(NRT_INVALID, nrt_tensor_copy(tensor, 0, slice, 0, 65));
+		EXPECT_TRUE(rig_has(rig_caught(), "the pieces overlap"));
+		EXPECT_EQ(NRT_SUCCESS, nrt_tensor_copy(tensor, 0, slice, 0, 64));
+		nrt_tensor_free(&slice);
+		nrt_tensor_free(&tensor);
+	}
+}
+
 /* The mapping of a host tensor is memory like any other. */
 TEST_F(tensor, through_a_mapping)
 {
