@@ -163,10 +163,13 @@ struct nrt_settled {
  * @settled: times of a job. -ETIMEDOUT: they are not known yet; -EINVAL: it was no member;
  *	-ENOENT: there is no such job, or no longer
  * @bo_close: drop a handle
- * @bo_map: map @size bytes of a buffer by its mmap offset
+ * @bo_map: map @size bytes of a buffer by its mmap offset; more than none, and not more than it has
  * @bo_unmap: remove a mapping that @bo_map has made
- * @bo_export: a file descriptor that another chip of the same back end can import
- * @bo_import: the handle of such a buffer on this chip; the fd stays the caller's
+ * @bo_export: a file descriptor that another chip of the same back end can import, as long as
+ *	somebody has a handle of the buffer, or a window that shows it
+ * @bo_import: the handle of such a buffer on this chip; the fd stays the caller's. A buffer that
+ *	has a handle there gets no other one, and one @bo_close ends it. -EBADF: no fd; -EINVAL: of
+ *	no buffer
  */
 struct nrt_backend {
 	const char *name;

@@ -183,6 +183,20 @@ static struct nrt_bo *find_import(struct nrt_device *device, uint64_t origin)
 	return NULL;
 }
 
+/* With the device's lock: the buffer that has @handle already, with a reference. */
+static struct nrt_bo *find_handle(struct nrt_device *device, uint32_t handle)
+{
+	struct nrt_bo *bo;
+
+	for (bo = device->bos; bo; bo = bo->next) {
+		if (bo->handle != handle)
+			continue;
+		bo->refs++;
+		return bo;
+	}
+	return NULL;
+}
+
 /*
  * With the lock of the importing device, so that nobody imports the same buffer a
  * second time: the kernel would give both the same handle.
@@ -202,6 +216,10 @@ static int import_locked(struct nrt_device *device, struct nrt_bo *bo, struct nr
 	close(fd);
 	if (ret)
 		return ret;
+	/* It may have come by a descriptor before. */
+	*out = find_handle(device, handle);
+	if (*out)
+		return 0;
 	*out = bo_add(device, handle);
 	if (!*out) {
 		device->backend->bo_close(device->chip, handle);
@@ -242,20 +260,6 @@ NRT_STATUS nrt_bo_export_fd(struct nrt_bo *bo, int *fd, struct nrt_error *error)
 		return NRT_SUCCESS;
 	return nrt_error_set(error, nrt_status_of_errno(ret), "%s: cannot export a buffer: %s",
 			     nrt_device_path(bo->device), strerror(-ret));
-}
-
-/* With the device's lock: the buffer that has @handle already, with a reference. */
-static struct nrt_bo *find_handle(struct nrt_device *device, uint32_t handle)
-{
-	struct nrt_bo *bo;
-
-	for (bo = device->bos; bo; bo = bo->next) {
-		if (bo->handle != handle)
-			continue;
-		bo->refs++;
-		return bo;
-	}
-	return NULL;
 }
 
 /* With the device's lock. The kernel gives a buffer that it knows the handle that it has. */

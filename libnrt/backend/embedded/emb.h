@@ -31,6 +31,7 @@
 #ifndef LIBNRT_BACKEND_EMB_H
 #define LIBNRT_BACKEND_EMB_H
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -250,6 +251,7 @@ struct emb_job {
  * @results: EMB_RESULTS places for those of jobs that have ended, the newest one at
  *	@nr_results - 1 modulo that; NULL: the core has no claim
  * @nr_results: ended since the claim began
+ * @ended: jobs that ran, since the chip is there
  * @settles: EMB_SETTLES settle records; no bytes as long as no job was a member of a time group
  * @settled: some of them have come, perhaps
  * @settle: by record: whose it is, with a reference, or NULL; NULL without @settles
@@ -405,6 +407,17 @@ static inline bool emb_forked(const struct nrt_chip *chip)
 	return chip->machine->pid != getpid();
 }
 
+/* Elements of @size bytes, at most @max of them; else *@ret is set. */
+static inline const void *emb_elements(const struct drm_neuron_array *array, size_t size,
+				       uint32_t max, int *ret)
+{
+	if (array->count && (array->stride != size || array->count > max))
+		*ret = -EINVAL;
+	else if (array->count && !array->pointer)
+		*ret = -EFAULT;
+	return (const void *)(uintptr_t)array->pointer;
+}
+
 /* --- emb_machine.c --- */
 
 nrt_open_all_fn emb_open_all;
@@ -530,8 +543,11 @@ void emb_results_forget(struct emb_core *core);
 struct emb_result *emb_result_find(const struct emb_core *core, uint64_t id);
 struct emb_result *emb_result_get(struct emb_result *result);
 void emb_result_put(struct emb_result *result);
-/* With the chip's lock: all jobs of the core end; it has been reset, or the chip has ended. */
-void emb_jobs_abort(struct emb_core *core);
+/*
+ * With the chip's lock: all jobs of the core end; it has been reset, or the chip has ended. Those
+ * that have not begun have the error @unstarted.
+ */
+void emb_jobs_abort(struct emb_core *core, int unstarted);
 /*
  * With the chip's lock, which is given up while this thread runs a short job: take what interrupts
  * announce; returns when to look again, or 0.

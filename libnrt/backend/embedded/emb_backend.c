@@ -151,6 +151,10 @@ static int query_limits(struct drm_neuron_query *query)
 
 static int emb_query(struct nrt_chip *chip, struct drm_neuron_query *query)
 {
+	if (emb_forked(chip))
+		return -ENODEV;
+	if (query->pad)
+		return -EINVAL;
 	switch (query->type) {
 	case DRM_NEURON_QUERY_DEVICE:
 		return query_device(chip, query);
@@ -174,18 +178,17 @@ static void emb_instance(char *text, size_t size)
 	snprintf(text, size, "%s", getenv("NEURON_EMU_INSTANCE") ?: "trn2.3xlarge");
 }
 
-static bool post_valid(const struct drm_neuron_array *entries)
+static int post_check(const struct drm_neuron_array *entries)
 {
-	const struct drm_neuron_post_entry *entry = (void *)(uintptr_t)entries->pointer;
+	const struct drm_neuron_post_entry *entry;
 	uint32_t i;
+	int ret = 0;
 
-	if (entries->count && (entries->count > EMB_POSTS || entries->stride != sizeof(*entry) ||
-			       !entry))
-		return false;
-	for (i = 0; i < entries->count; i++)
+	entry = emb_elements(entries, sizeof(*entry), EMB_POSTS, &ret);
+	for (i = 0; i < entries->count && !ret; i++)
 		if (entry[i].counter >= DRM_NEURON_NR_STATUS_COUNTERS || entry[i].pad)
-			return false;
-	return true;
+			ret = -EINVAL;
+	return ret;
 }
 
 /* Nobody outside of the process monitors its chips: what is right is dropped. */
@@ -196,8 +199,9 @@ static int emb_post(struct nrt_chip *chip, struct drm_neuron_post *post)
 
 	if (emb_forked(chip))
 		return -ENODEV;
-	if (!post_valid(&post->entries))
-		return -EINVAL;
+	ret = post_check(&post->entries);
+	if (ret)
+		return ret;
 	pthread_mutex_lock(&chip->lock);
 	ret = emb_core_use(chip, post->claim, post->core, &core);
 	if (!ret && emb_is_cc(core))

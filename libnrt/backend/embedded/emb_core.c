@@ -95,7 +95,7 @@ struct emb_claim *emb_claim_find(struct nrt_chip *chip, uint32_t id)
 static void core_leave(struct emb_core *core)
 {
 	core_renew(core);
-	emb_jobs_abort(core);
+	emb_jobs_abort(core, -ESRCH);
 	emb_times_leave(core);
 	emb_table_put(core->chip, core->table);
 	core->table = NULL;
@@ -200,6 +200,8 @@ int emb_release(struct nrt_chip *chip, struct drm_neuron_release *args)
 
 	if (emb_forked(chip))
 		return -ENODEV;
+	if (args->pad)
+		return -EINVAL;
 	pthread_mutex_lock(&chip->lock);
 	claim = emb_claim_find(chip, args->claim);
 	if (claim)
@@ -215,7 +217,7 @@ void emb_cores_destroy(struct nrt_chip *chip)
 	for (i = 0; i < NEURON_MAX_UNITS; i++) {
 		struct emb_core *core = &chip->core[i];
 
-		emb_jobs_abort(core);
+		emb_jobs_abort(core, -ESRCH);
 		emb_times_forget(core);
 		emb_table_put(chip, core->table);
 		emb_shared_free(chip->machine, &core->memory);

@@ -115,14 +115,14 @@ static int dump_locked(struct nrt_chip *chip, struct drm_neuron_dump *args)
 	return 0;
 }
 
-/* What was in SBUF and PSUM is not kept. */
+/* What was in SBUF and PSUM is not kept: no claim can ask for that. */
 int emb_dump(struct nrt_chip *chip, struct drm_neuron_dump *args)
 {
 	int ret;
 
 	if (emb_forked(chip))
 		return -ENODEV;
-	if (args->flags)
+	if (args->flags & ~DRM_NEURON_DUMP_MEMORY)
 		return -EINVAL;
 	pthread_mutex_lock(&chip->lock);
 	ret = dump_locked(chip, args);

@@ -223,7 +223,8 @@ static void end_job(struct emb_core *core, const struct neuron_record *record, b
 	keep_result(core, result);
 	job->result = NULL;
 	core->busy_ns += wall;
-	core->ended++;
+	if (job->doorbell_ns)
+		core->ended++;
 	core->nr_jobs--;
 	core->first = job->next;
 	if (!core->first)
@@ -260,10 +261,19 @@ static void end_gang_member(struct emb_core *core)
 	end_job(core, &record, false, true);
 }
 
-void emb_jobs_abort(struct emb_core *core)
+void emb_jobs_abort(struct emb_core *core, int unstarted)
 {
-	while (core->first)
+	struct emb_result *result;
+	bool has_begun;
+
+	while (core->first) {
+		has_begun = core->first->doorbell_ns;
+		result = emb_result_get(core->first->result);
 		end_aborted(core, false, NEURON_CAUSE_RESET);
+		if (!has_begun)
+			result->record.error = unstarted;
+		emb_result_put(result);
+	}
 }
 
 /* --- the job on the core --- */
@@ -388,7 +398,7 @@ static void give_up(struct emb_core *core, bool hang, enum neuron_cause cause)
 	}
 	end_aborted(core, hang, cause);
 	if (core->wedged)
-		emb_jobs_abort(core);
+		emb_jobs_abort(core, -EIO);
 	emb_tell(core->chip);
 }
 
@@ -639,15 +649,15 @@ int emb_wait(struct nrt_chip *chip, struct drm_neuron_wait *wait)
 	struct drm_neuron_wait_job *jobs = (void *)(uintptr_t)wait->jobs.pointer;
 	struct emb_result **results;
 	bool left = false;
-	int ret;
+	int ret = 0;
 
 	if (emb_forked(chip))
 		return -ENODEV;
-	if (wait->flags & ~DRM_NEURON_WAIT_ALL || !wait->jobs.count ||
-	    wait->jobs.count > EMB_WAIT_JOBS || wait->jobs.stride != sizeof(*jobs))
+	if (wait->flags & ~DRM_NEURON_WAIT_ALL || !wait->jobs.count)
 		return -EINVAL;
-	if (!jobs)
-		return -EFAULT;
+	emb_elements(&wait->jobs, sizeof(*jobs), EMB_WAIT_JOBS, &ret);
+	if (ret)
+		return ret;
 	results = calloc(wait->jobs.count, sizeof(struct emb_result *));
 	if (!results)
 		return -ENOMEM;

@@ -6,6 +6,7 @@
  * pointers. A buffer in HBM is one range of its stack.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -432,7 +433,7 @@ int emb_bo_create(struct nrt_chip *chip, struct drm_neuron_bo_create *create)
 	if (emb_forked(chip))
 		return -ENODEV;
 	if (!create->size || whole_pages(create->size) < create->size || create->flags ||
-	    create->placement > DRM_NEURON_BO_HOST || (!hbm && create->stack) ||
+	    create->pad || create->placement > DRM_NEURON_BO_HOST || (!hbm && create->stack) ||
 	    create->category >= DRM_NEURON_NR_CATEGORIES)
 		return -EINVAL;
 	bo = calloc(1, sizeof(*bo));
@@ -478,8 +479,11 @@ static struct emb_bo *bo_lookup(struct nrt_chip *chip, uint32_t handle)
 
 int emb_bo_info(struct nrt_chip *chip, struct drm_neuron_bo_info *info)
 {
-	struct emb_bo *bo = bo_lookup(chip, info->handle);
+	struct emb_bo *bo;
 
+	if (info->pad)
+		return -EINVAL;
+	bo = bo_lookup(chip, info->handle);
 	if (!bo)
 		return -ENOENT;
 	*info = (struct drm_neuron_bo_info){
@@ -512,19 +516,16 @@ void emb_bo_close(struct nrt_chip *chip, uint32_t handle)
 	emb_bo_put(bo);
 }
 
-/* The mapping lives as long as the buffer: it is the buffer. */
+/* The mapping lives as long as the buffer: it is the buffer. It begins where that does. */
 int emb_bo_map(struct nrt_chip *chip, uint64_t offset, uint64_t size, void **map)
 {
 	struct emb_bo *bo = bo_lookup(chip, (uint32_t)(offset >> 32));
-	int ret = 0;
 
-	if (!bo)
-		return -EINVAL;
-	if (bo->chip != chip || size > bo->size)
-		ret = -EINVAL;
-	*map = ret ? NULL : bo->ptr;
+	*map = NULL;
+	if (bo && bo->chip == chip && !(uint32_t)offset && size && size <= bo->size)
+		*map = bo->ptr;
 	emb_bo_put(bo);
-	return ret;
+	return *map ? 0 : -EINVAL;
 }
 
 void emb_bo_unmap(struct nrt_chip *chip, void *map, uint64_t size)
@@ -539,6 +540,8 @@ int emb_hbm_map(struct nrt_chip *chip, uint32_t stack, void **map, uint64_t *siz
 {
 	if (emb_forked(chip))
 		return -ENODEV;
+	if (stack >= chip->gen->nr_hbm)
+		return -EINVAL;
 	*map = chip->stack[stack].hbm;
 	*size = chip->stack[stack].size;
 	return *map ? 0 : -ENODEV;
@@ -556,7 +559,8 @@ int emb_bo_export(struct nrt_chip *chip, uint32_t handle, int *fd)
 	return *fd < 0 ? *fd : 0;
 }
 
-int emb_bo_import(struct nrt_chip *chip, int fd, uint32_t *handle)
+/* The buffer that @fd names, with a reference. */
+static int find_named(struct nrt_chip *chip, int fd, struct emb_bo **bo)
 {
 	struct emb_machine *machine = chip->machine;
 	struct emb_name name;
@@ -567,16 +571,54 @@ int emb_bo_import(struct nrt_chip *chip, int fd, uint32_t *handle)
 	/* The fabric does not reach memory of the host. */
 	if (!ret && name.bo->chip != chip && name.bo->placement != DRM_NEURON_BO_HBM)
 		ret = -EOPNOTSUPP;
-	if (!ret)
+	if (!ret) {
 		name.bo->refs++;
+		*bo = name.bo;
+	}
 	pthread_mutex_unlock(&machine->lock);
+	return ret;
+}
+
+/* With the chip's lock: the handle of a buffer, or 0. */
+static uint32_t find_handle(const struct nrt_chip *chip, const struct emb_bo *bo)
+{
+	uint32_t i;
+
+	for (i = 0; i < chip->nr_bos; i++)
+		if (chip->bo[i] == bo)
+			return i + 1;
+	return 0;
+}
+
+/* A buffer that has a handle gets no other one, and one close ends it: as DRM does it. */
+static int import_locked(struct nrt_chip *chip, int fd, uint32_t *handle)
+{
+	struct emb_bo *bo;
+	int ret = find_named(chip, fd, &bo);
+
 	if (ret)
 		return ret;
+	*handle = find_handle(chip, bo);
+	if (!*handle) {
+		ret = add_handle(chip, bo, handle);
+		if (!ret)
+			return 0;
+	}
+	emb_bo_put(bo);
+	return ret;
+}
+
+int emb_bo_import(struct nrt_chip *chip, int fd, uint32_t *handle)
+{
+	int ret;
+
+	if (emb_forked(chip))
+		return -ENODEV;
+	if (fcntl(fd, F_GETFD) < 0)
+		return -EBADF;
 	pthread_mutex_lock(&chip->lock);
-	ret = add_handle(chip, name.bo, handle);
+	ret = import_locked(chip, fd, handle);
 	pthread_mutex_unlock(&chip->lock);
-	if (ret)
-		emb_bo_put(name.bo);
 	return ret;
 }
 
@@ -618,13 +660,21 @@ static int copy_user(struct emb_bo *bo, const struct drm_neuron_copy *copy)
 {
 	void *user = (void *)(uintptr_t)copy->user;
 
-	if (copy->src_handle || copy->src_offset || !in_buffer(bo, copy->offset, copy->size))
-		return -EINVAL;
+	/* Of all addresses that have no memory this one can be known. */
+	if (!user && copy->size)
+		return -EFAULT;
 	if (copy->direction == DRM_NEURON_COPY_TO_DEVICE)
 		copy_in(bo, copy->offset, user, copy->size);
 	else
 		trn_bulk_move(user, bo->ptr + copy->offset, copy->size);
 	return 0;
+}
+
+/* Two ranges of one buffer must not overlap: the moves of a device have no order. */
+static bool overlaps(const struct drm_neuron_copy *copy)
+{
+	return copy->offset < copy->src_offset + copy->size &&
+	       copy->src_offset < copy->offset + copy->size;
 }
 
 static int copy_buffer(struct nrt_chip *chip, struct emb_bo *bo,
@@ -635,13 +685,24 @@ static int copy_buffer(struct nrt_chip *chip, struct emb_bo *bo,
 
 	if (!src)
 		return -ENOENT;
-	if (!copy->user && src->chip == chip && in_buffer(bo, copy->offset, copy->size) &&
-	    in_buffer(src, copy->src_offset, copy->size)) {
+	if (src->chip == chip && in_buffer(src, copy->src_offset, copy->size) &&
+	    !(src == bo && overlaps(copy))) {
 		copy_in(bo, copy->offset, src->ptr + copy->src_offset, copy->size);
 		ret = 0;
 	}
 	emb_bo_put(src);
 	return ret;
+}
+
+/* What can be said of a copy without its buffers. */
+static bool copy_valid(const struct drm_neuron_copy *copy)
+{
+	if (copy->flags || copy->direction > DRM_NEURON_COPY_BUFFER ||
+	    copy->user + copy->size < copy->user)
+		return false;
+	if (copy->direction == DRM_NEURON_COPY_BUFFER)
+		return !copy->user;
+	return !copy->src_handle && !copy->src_offset;
 }
 
 /*
@@ -650,18 +711,17 @@ static int copy_buffer(struct nrt_chip *chip, struct emb_bo *bo,
  */
 int emb_copy(struct nrt_chip *chip, struct drm_neuron_copy *copy)
 {
-	struct emb_bo *bo = bo_lookup(chip, copy->handle);
+	struct emb_bo *bo;
 	int ret = -EINVAL;
 
+	if (!copy_valid(copy))
+		return -EINVAL;
+	bo = bo_lookup(chip, copy->handle);
 	if (!bo)
 		return -ENOENT;
-	if (!copy->flags && bo->chip == chip) {
-		if (copy->direction == DRM_NEURON_COPY_BUFFER)
-			ret = copy_buffer(chip, bo, copy);
-		else if (copy->direction == DRM_NEURON_COPY_TO_DEVICE ||
-			 copy->direction == DRM_NEURON_COPY_FROM_DEVICE)
-			ret = copy_user(bo, copy);
-	}
+	if (bo->chip == chip && in_buffer(bo, copy->offset, copy->size))
+		ret = copy->direction == DRM_NEURON_COPY_BUFFER ? copy_buffer(chip, bo, copy) :
+								  copy_user(bo, copy);
 	emb_bo_put(bo);
 	return ret;
 }

@@ -27,22 +27,13 @@ struct member {
 	struct emb_change change;
 };
 
-/* Elements of @size bytes, at most @max of them, or NULL with *@ret. */
-static const void *elements(const struct drm_neuron_array *array, size_t size, uint32_t max,
-			    int *ret)
-{
-	if (array->count && (array->stride != size || array->count > max || !array->pointer))
-		*ret = -EINVAL;
-	return (const void *)(uintptr_t)array->pointer;
-}
-
 static int add_starts(struct neuron_hw_job *block, const struct drm_neuron_array *array)
 {
-	int ret = 0;
-	const struct drm_neuron_start *start = elements(array, sizeof(*start), NEURON_NR_ENGINES,
-							&ret);
+	const struct drm_neuron_start *start;
 	uint32_t i, seen = 0;
+	int ret = 0;
 
+	start = emb_elements(array, sizeof(*start), NEURON_NR_ENGINES, &ret);
 	for (i = 0; i < array->count && !ret; i++) {
 		if (start[i].engine >= NEURON_NR_ENGINES || seen >> start[i].engine & 1 ||
 		    neuron_hw_job_check_start(start[i].addr, start[i].count))
@@ -57,11 +48,11 @@ static int add_queues(struct emb_core *core, struct emb_job *job,
 		      const struct drm_neuron_array *array)
 {
 	uint32_t first = neuron_core_dma(core->tpb), i;
-	int ret = 0;
-	const struct drm_neuron_queue *queue = elements(array, sizeof(*queue),
-							NEURON_JOB_MAX_QUEUES, &ret);
+	const struct drm_neuron_queue *queue;
 	__u64 used[4] = { 0 };
+	int ret = 0;
 
+	queue = emb_elements(array, sizeof(*queue), NEURON_JOB_MAX_QUEUES, &ret);
 	if (ret || !array->count)
 		return ret;
 	job->queues = calloc(array->count, sizeof(*job->queues));
@@ -85,7 +76,7 @@ static int add_queues(struct emb_core *core, struct emb_job *job,
 static int add_sem_clear(struct neuron_hw_job *block, const struct drm_neuron_array *array)
 {
 	int ret = 0;
-	const uint64_t *word = elements(array, sizeof(*word), NEURON_NR_SEMAPHORES / 64, &ret);
+	const uint64_t *word = emb_elements(array, sizeof(*word), NEURON_NR_SEMAPHORES / 64, &ret);
 	uint32_t i;
 
 	for (i = 0; i < array->count && !ret; i++)
@@ -106,7 +97,8 @@ static int add_trace(struct emb_core *core, struct emb_job *job,
 
 	if (!args->trace)
 		return args->trace_offset || args->trace_size ? -EINVAL : 0;
-	if (args->trace_offset % NEURON_TRACE_ALIGN)
+	if (args->trace_offset % NEURON_TRACE_ALIGN ||
+	    neuron_trace_check_window(NEURON_WINDOW_HOST | NEURON_WINDOW_WRITE, args->trace_size))
 		return -EINVAL;
 	ret = emb_window_of_bo(core->chip, &window, &job->trace, &job->trace_bo);
 	if (ret)
@@ -166,8 +158,6 @@ static int make_member(struct nrt_chip *chip, struct drm_neuron_submit *submit,
 		return ret;
 	if (core->wedged)
 		return -EIO;
-	if (core->nr_jobs == EMB_QUEUE)
-		return -EBUSY;
 	if (args->flags || args->stream || args->stream_offset || has_member(members, nr, core))
 		return -EINVAL;
 	member->core = core;
@@ -177,7 +167,10 @@ static int make_member(struct nrt_chip *chip, struct drm_neuron_submit *submit,
 	ret = build_job(core, member->job, args);
 	if (!ret && place && place->series)
 		ret = emb_times_join(core, member->job, place);
-	return ret ? ret : emb_change_begin(core, &args->windows, &member->change);
+	if (!ret)
+		ret = emb_change_begin(core, &args->windows, &member->change);
+	/* A job that is wrong is told so whether or not there is room for it. */
+	return !ret && core->nr_jobs == EMB_QUEUE ? -EBUSY : ret;
 }
 
 static void drop_members(struct nrt_chip *chip, struct member *members, uint32_t nr)
@@ -202,6 +195,20 @@ static void queue_members(struct member *members, uint32_t nr, struct emb_gang *
 			emb_job_join(members[i].job, gang, i);
 		emb_job_queue(members[i].core, members[i].job);
 	}
+}
+
+/* The jobs of a submission, and the windows of all of them together. */
+static int check_jobs(const struct drm_neuron_submit *submit)
+{
+	const struct drm_neuron_job *job;
+	uint64_t windows = 0;
+	uint32_t i;
+	int ret = 0;
+
+	job = emb_elements(&submit->jobs, sizeof(*job), NEURON_JOB_MAX_GANG, &ret);
+	for (i = 0; i < submit->jobs.count && !ret; i++)
+		windows += job[i].windows.count;
+	return ret ? ret : windows > NEURON_MAX_WINDOWS ? -EINVAL : 0;
 }
 
 /* *@left: the chip has jobs that run. */
@@ -246,12 +253,13 @@ int emb_submit_timed(struct nrt_chip *chip, struct drm_neuron_submit *submit,
 	if (emb_forked(chip))
 		return -ENODEV;
 	if (submit->flags & ~DRM_NEURON_SUBMIT_GANG || submit->in_syncs.count ||
-	    submit->out_syncs.count || !submit->jobs.count ||
-	    submit->jobs.count > NEURON_JOB_MAX_GANG ||
-	    submit->jobs.stride != sizeof(struct drm_neuron_job))
+	    submit->out_syncs.count || !submit->jobs.count)
 		return -EINVAL;
 	if (submit->jobs.count > 1 && !(submit->flags & DRM_NEURON_SUBMIT_GANG))
 		return -EINVAL;
+	ret = check_jobs(submit);
+	if (ret)
+		return ret;
 	emb_look_begin(chip);
 	ret = submit_locked(chip, submit, places, &left);
 	emb_look_end(chip, left);

@@ -405,13 +405,12 @@ int emb_change_begin(struct emb_core *core, const struct drm_neuron_array *array
 		     struct emb_change *change)
 {
 	uint32_t room = 0;
-	int ret;
+	int ret = 0;
 
-	*change = (struct emb_change){ .window = (void *)(uintptr_t)array->pointer };
-	if (!array->count)
-		return 0;
-	if (array->stride != sizeof(*change->window) || array->count > NEURON_MAX_WINDOWS)
-		return -EINVAL;
+	*change = (struct emb_change){ 0 };
+	change->window = emb_elements(array, sizeof(*change->window), NEURON_MAX_WINDOWS, &ret);
+	if (ret || !array->count)
+		return ret;
 	ret = make_change(core, array->count, change, &room);
 	if (!ret && !own_table(core, room))
 		ret = -ENOMEM;
