@@ -272,8 +272,9 @@ static struct neuron_gate_wait *neuron_gate_find(struct neuron_gate *gate,
 }
 
 /*
- * Who signals a fence runs all its callbacks, perhaps with interrupts off. So a user who names a
- * fence many times must not have many callbacks.
+ * Whoever signals a fence runs all its callbacks, perhaps with interrupts off. So a user who names
+ * a fence many times must not have many callbacks. Points of a timeline are fences of their own,
+ * each of which is there once.
  */
 void neuron_gate_add(struct neuron_gate *gate, struct dma_fence *fence, bool heed)
 {
@@ -348,6 +349,6 @@ void neuron_gate_put(struct neuron_gate *gate)
 	kref_put(&gate->ref, neuron_gate_release);
 }
 
-#ifdef NEURON_KUNIT
+#if IS_ENABLED(CONFIG_DRM_ACCEL_NEURON_KUNIT_TEST)
 #include "tests/neuron_kunit_fence.c"
 #endif

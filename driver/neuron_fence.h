@@ -138,8 +138,8 @@ struct neuron_gate *neuron_gate_create(u32 max);
 /**
  * neuron_gate_charge() - charge a user for the memory of a gate
  * @gate: gate that nobody is charged for yet
- * @budget: of the claim whose jobs, or of the transfers whose one, waits for the gate. Who has a
- *	reference of the gate holds them, too, until it has put that
+ * @budget: of the claim (a job waits) or of the file's transfers (a transfer waits). It must live
+ *	until the last reference of the gate is put
  *
  * A job may wait for as long as it likes, so its gate is charged as the job itself is. The memory
  * is uncharged when the gate is freed.

@@ -71,8 +71,8 @@ int neuron_syncs_get(struct neuron_syncs *syncs, struct drm_device *drm,
 /**
  * neuron_syncs_charge() - charge a user for what a submission waits for
  * @syncs: syncobjs
- * @budget: of the claim whose jobs, or of the transfers whose one, is to wait. The caller holds
- *	them until neuron_syncs_put()
+ * @budget: of the claim (a job waits) or of the file's transfers (a transfer waits). The caller
+ *	keeps it until neuron_syncs_put()
  *
  * Return: 0 or -ENOMEM.
  */
