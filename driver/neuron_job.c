@@ -553,6 +553,7 @@ static void neuron_gang_fail(struct neuron_gang *gang, u32 culprit, int error,
 	lockdep_assert_held(&gang->lock);
 	gang->failed = true;
 	gang->culprit = culprit;
+	gang->error = error;
 	for (i = 0; i < gang->size; i++) {
 		struct neuron_job *job = gang->member[i];
 
@@ -629,7 +630,7 @@ static int neuron_gang_run(struct neuron_job *job, int error)
 	if (!gang->failed)
 		error = neuron_gang_join(gang, job, error);
 	else if (!error)
-		error = -ECANCELED;
+		error = gang->error == -ENODEV ? -ENODEV : -ECANCELED;
 	if (gang->failed && gang->culprit != index && error != -ESRCH && error != -ENODEV) {
 		neuron_job_blame(job, gang->culprit);
 		error = -ECANCELED;

@@ -135,6 +135,7 @@ struct neuron_job {
  * @started: the doorbells have been rung
  * @failed: none starts any more
  * @culprit: index of the one that failed first, if one has
+ * @error: of that one
  * @core: cores that are locked while the jobs are started, by index; nothing changes them
  *	after that
  * @member: jobs whose turn has come, by index. The scheduler keeps them as long as their
@@ -160,6 +161,7 @@ struct neuron_gang {
 	bool started;
 	bool failed;
 	u32 culprit;
+	int error;
 	struct neuron_core *core[NEURON_JOB_MAX_GANG];
 	struct neuron_job *member[] __counted_by(size);
 };
