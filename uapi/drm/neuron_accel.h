@@ -576,8 +576,8 @@ struct drm_neuron_bo_info {
  * buffer may be a peer's. A fatal signal ends the copy with EINTR after the
  * piece in flight.
  * Errors: EINVAL (range, wrong handle, ranges of one buffer that overlap), ENOENT,
- * EPERM (into a buffer imported read-only, or into a stream; out of a stream is
- * fine), EFAULT, EINTR, EIO (device error), ETIMEDOUT, ENODEV, ENOMEM.
+ * EPERM (into a buffer imported read-only, or into a stream; copies out of a
+ * stream are allowed), EFAULT, EINTR, EIO (device error), ETIMEDOUT, ENODEV, ENOMEM.
  */
 struct drm_neuron_copy {
 	__u32 direction;
@@ -810,8 +810,8 @@ struct drm_neuron_queue {
  * @point: timeline point; 0 for a binary syncobj
  *
  * A job or transfer does not run, and ends with ECANCELED, if the fence of an in-sync ends
- * with an error. A fence that several in-syncs name is waited for once, and may fail only if all
- * of them say so.
+ * with an error. A fence that several in-syncs name is waited for once. Its error is ignored
+ * only if all of them have DRM_NEURON_SYNC_IGNORE_ERROR.
  *
  * A point of a timeline signals when all earlier ones have, and has the error of its own fence
  * alone. If an earlier point failed and its own job succeeds, it has none: what waits for it
@@ -1013,7 +1013,7 @@ enum drm_neuron_cause {
  * one fails, is cancelled or cannot start, all that have not ended end: with status
  * ERROR, cause GANG, and @pc of the result is the index of the job that was the first to
  * fail. Their error is ECANCELED, and that of the first one tells why. Each job has a result
- * of its own; @out_syncs have the error of that job which ended first with one. If the claim
+ * of its own; @out_syncs have the error of the first job that ended with an error. If the claim
  * ends before the gang starts, the errors are ECANCELED or ESRCH; if the device leaves before
  * that, all are ENODEV. All cores get the gangs of a claim in the same order.
  *
