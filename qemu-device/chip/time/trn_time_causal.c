@@ -118,7 +118,7 @@ static void history_raise(struct trn_history *h, uint64_t amount, uint64_t time_
 	struct trn_raise *last = h->nr ? raise_at(h, h->nr - 1) : &h->old;
 
 	h->raised += amount;
-	/* At the same time as the one before it, or before it. */
+	/* Not later than the last one: a wait for it ends when that one came, so both are one. */
 	if (time_ps <= last->time_ps) {
 		last->total = h->raised;
 		return;

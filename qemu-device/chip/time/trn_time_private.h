@@ -288,7 +288,8 @@ struct trn_raise {
  * @raised, @lowered: sums since it was last set
  * @set: how much it was raised then, and when
  * @old: what is older than the ring: up to old.total at old.time_ps
- * @vague: from set.total to here it was raised before old.time_ps, which is not remembered
+ * @vague: raises above set.total, up to this total, came before old.time_ps; exactly when is
+ *	forgotten
  * @changed_ps: the latest change of any kind
  * @ring: the newest raises, [@first, @first + @nr) modulo @room
  */
@@ -544,7 +545,7 @@ struct trn_causal_end trn_causal_wait(struct trn_core_time *ct, unsigned int sem
 void trn_causal_free(struct trn_core_time *ct);
 /* Bytes that are held for it. */
 size_t trn_causal_bytes(const struct trn_core_time *ct);
-/* A ring with room for @nr raises, empty; false: no memory. */
+/* Give the ring room for @nr raises and keep those that it has; false: no memory. */
 bool trn_causal_room(struct trn_history *h, unsigned int nr);
 
 /* An actor has a record, and nothing that it waits for: put it into the heap. */
