@@ -346,14 +346,15 @@ static void show_peer(struct nrt_cc_code *code, const struct nrt_cc_part *part,
 void nrt_cc_code_show(struct nrt_cc_code *code, unsigned int nr,
 		      const struct nrt_cc_bytes own[NRT_CC_NR_SPACES])
 {
-	const uint8_t all = NRT_PLAN_READS(NRT_PLAN_INPUT) | NRT_PLAN_READS(NRT_PLAN_OUTPUT) |
-			    NRT_PLAN_WRITES(NRT_PLAN_OUTPUT) | NRT_PLAN_READS(NRT_PLAN_SCRATCH) |
-			    NRT_PLAN_WRITES(NRT_PLAN_SCRATCH) | NRT_PLAN_READS(NRT_PLAN_META) |
-			    NRT_PLAN_WRITES(NRT_PLAN_META);
+	uint8_t all = NRT_PLAN_READS(NRT_PLAN_INPUT) | NRT_PLAN_READS(NRT_PLAN_OUTPUT) |
+		      NRT_PLAN_WRITES(NRT_PLAN_OUTPUT) | NRT_PLAN_READS(NRT_PLAN_SCRATCH) |
+		      NRT_PLAN_WRITES(NRT_PLAN_SCRATCH) | NRT_PLAN_READS(NRT_PLAN_META);
 	struct nrt_cc_part *part = &code->parts[nr];
 	const uint64_t epoch = part->links->epoch + part->links->rights->epoch;
 	unsigned int i;
 
+	if (nrt_plan_counts(part->plan->op, part->plan->recv_counts_known))
+		all |= NRT_PLAN_WRITES(NRT_PLAN_META);
 	for (i = 0; i < NRT_CC_NR_SPACES; i++)
 		show_bytes(code, part, 0, i, nrt_cc_rights(part->plan, all, i), &own[i]);
 	show_sems(code, part, 0, 0, part->first_sem, nrt_cc_part_sems(part));
@@ -487,17 +488,35 @@ static void describe_guard(const struct nrt_cc_part *part, const struct cc_place
 		"send_counts", "send_displs", "recv_counts", "recv_displs",
 	};
 	const struct nrt_plan_value *value = &part->program.values[guard->value - 1];
+	const char *above = guard->sum ? "and the count reach outside of" : "is above";
 	unsigned int word = (unsigned int)(value->offset / sizeof(uint32_t));
 	unsigned int rank = other_end(&part->program, &part->program.steps[place->step]);
 
 	if (value->space == NRT_PLAN_META)
-		snprintf(text, size, "%s[%u] of its metadata is above %llu",
+		snprintf(text, size, "%s[%u] of its metadata %s %llu",
 			 rows[word / part->plan->nr_ranks % NRT_PLAN_NR_ROWS],
-			 word % part->plan->nr_ranks, (unsigned long long)guard->most);
+			 word % part->plan->nr_ranks, above, (unsigned long long)guard->most);
 	else
-		snprintf(text, size, "recv_displs[%u] of the metadata of rank %u is above %llu",
-			 part->program.rank, part->links->ranks[rank],
+		snprintf(text, size, "recv_displs[%u] of the metadata of rank %u %s %llu",
+			 part->program.rank, part->links->ranks[rank], above,
 			 (unsigned long long)guard->most);
+}
+
+/* A packet that the CC-core generated failed: only parts with numbers in memory have such ones. */
+static const struct nrt_cc_part *describe_generated(const struct nrt_cc_code *code, char *text,
+						    size_t size)
+{
+	unsigned int i, first = code->nr_parts, nr = 0;
+
+	for (i = 0; i < code->nr_parts; i++) {
+		if (!code->parts[i].program.nr_values)
+			continue;
+		if (!nr++)
+			first = i;
+	}
+	snprintf(text, size, ", in a packet of a length from memory%s",
+		 nr > 1 ? ", of this collective or of a later one with metadata" : "");
+	return &code->parts[nr ? first : 0];
 }
 
 /* The part in which it failed. */
@@ -511,6 +530,8 @@ static const struct nrt_cc_part *describe_fault(const struct nrt_cc_code *code,
 	char where[96];
 
 	*text = '\0';
+	if (result->source == DRM_NEURON_SOURCE_DMA && result->pc & NEURON_UDMA_PC_GENERATED)
+		return describe_generated(code, text, size);
 	if (result->source == DRM_NEURON_SOURCE_DMA)
 		place = cc_place_of_descriptor(&code->program, queue_of(code, result),
 					       result->queue & DRM_NEURON_QUEUE_WRITES,
@@ -548,7 +569,7 @@ NRT_STATUS nrt_cc_explain(struct nrt_cc_code *code, const struct drm_neuron_wait
 	const struct nrt_cc_part *part;
 	const struct cc_guard *guard = NULL;
 	const char *what;
-	char where[256], number[96];
+	char where[256], number[128];
 	bool rank;
 	NRT_STATUS status = nrt_cause(result, &what);
 

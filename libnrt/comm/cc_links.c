@@ -11,6 +11,7 @@
 #define NR_SPACES	NRT_CC_NR_SPACES
 
 _Static_assert(NR_SPACES <= NRT_SHARE_MAX, "all are exchanged at once");
+_Static_assert(CC_SHOWN_META == NR_SPACES - 1, "the others can be exchanged without it");
 
 /* --- Objects --- */
 
@@ -221,9 +222,11 @@ void nrt_cc_accept(struct nrt_cc_links *links, const struct nrt_cc_agreement *al
 
 /* --- Exchange --- */
 
+/* @nr: spaces that are exchanged: metadata, the last one, only where there can be some. */
 struct exchange {
 	struct nrt_cc_links *links;
 	const struct nrt_cc_agreement *all;
+	unsigned int nr;
 };
 
 /* The descriptors of a peer. Those of what it does not show stand for nothing. */
@@ -235,7 +238,7 @@ static NRT_STATUS take_peer(const struct exchange *exchange, uint32_t rank, cons
 	struct nrt_bo *bo;
 	unsigned int what;
 
-	for (what = 0; what < NR_SPACES; what++) {
+	for (what = 0; what < exchange->nr; what++) {
 		if (!exchange->all[rank].length[what])
 			continue;
 		if (nrt_bo_import_fd(links->rights->cc->device, fds[what], &bo, error))
@@ -253,7 +256,7 @@ static NRT_STATUS take_all(void *arg, const int *fds, struct nrt_error *error)
 	uint32_t i;
 
 	for (i = 0; i < links->nr; i++)
-		if (i != links->me && take_peer(exchange, i, &fds[i * NR_SPACES], error))
+		if (i != links->me && take_peer(exchange, i, &fds[i * exchange->nr], error))
 			return error->status;
 	return NRT_SUCCESS;
 }
@@ -285,7 +288,10 @@ NRT_STATUS nrt_cc_exchange(struct nrt_cc_links *links, const struct nrt_cc_agree
 			   const struct nrt_cc_bytes own[NRT_CC_NR_SPACES],
 			   struct nrt_error *error)
 {
-	struct exchange arg = { links, all };
+	const struct nrt_cc_agreement *mine = &all[links->me];
+	struct exchange arg = {
+		links, all, nrt_plan_varies(mine->op) ? NR_SPACES : CC_SHOWN_META,
+	};
 	int fds[NR_SPACES], none = eventfd(0, EFD_CLOEXEC);
 	struct nrt_share share = {
 		.gather = {
@@ -293,11 +299,10 @@ NRT_STATUS nrt_cc_exchange(struct nrt_cc_links *links, const struct nrt_cc_agree
 			.ranks = links->ranks,
 		},
 		.mine = fds,
-		.nr = NR_SPACES,
+		.nr = arg.nr,
 		.use = take_all,
 		.arg = &arg,
 	};
-	const struct nrt_cc_agreement *mine = &all[links->me];
 	NRT_STATUS status;
 	unsigned int what;
 

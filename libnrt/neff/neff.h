@@ -49,6 +49,9 @@ struct neff_file {
 	bool borrowed;
 };
 
+/* Of an archive that is to be run. Who only looks into one may take less. */
+#define NEFF_MAX_UNPACKED	(64ull << 30)
+
 /**
  * struct neff_limits - what a reader is willing to spend
  * @unpacked_bytes: of all files of the archive together
@@ -245,7 +248,7 @@ static inline bool neff_has_metadata(const struct neff_collective *collective)
 /* Does it write the counts that a rank receives? */
 static inline bool neff_writes_metadata(const struct neff_collective *collective)
 {
-	return collective->op != NRT_PLAN_REDUCE_SCATTER_V && !collective->recv_counts_known;
+	return nrt_plan_counts(collective->op, collective->recv_counts_known);
 }
 
 /**

@@ -8,9 +8,6 @@
 #include "base/log.h"
 #include "object/model.h"
 
-/* Of the archive in a NEFF, unpacked. */
-#define MAX_UNPACKED_BYTES	(64ull << 30)
-
 static void drop_peers(struct nrt_part *part)
 {
 	size_t i;
@@ -148,7 +145,7 @@ static NRT_STATUS fill(struct nrt_model *model, const struct nrt_load *load,
 		       struct nrt_error *error)
 {
 	const struct neff_limits limits = {
-		.unpacked_bytes = MAX_UNPACKED_BYTES,
+		.unpacked_bytes = NEFF_MAX_UNPACKED,
 		.scratch_page = model->machine->scratch_page,
 		.validate_hash = load->validate_hash,
 	};

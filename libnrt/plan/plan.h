@@ -111,6 +111,12 @@ static inline bool nrt_plan_varies(enum nrt_plan_op op)
 	       op == NRT_PLAN_ALL_TO_ALL_V;
 }
 
+/* Are the counts that a rank gets written to its metadata? @known: recv_counts_known. */
+static inline bool nrt_plan_counts(enum nrt_plan_op op, bool known)
+{
+	return (op == NRT_PLAN_ALL_GATHER_V || op == NRT_PLAN_ALL_TO_ALL_V) && !known;
+}
+
 enum nrt_plan_reduce {
 	NRT_PLAN_REDUCE_NONE,
 	NRT_PLAN_ADD,

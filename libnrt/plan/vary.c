@@ -18,7 +18,6 @@
 /**
  * struct vary - the operation as this rank sees it
  * @sem: @sem + i: rank i
- * @landed: LANDED of the queues
  * @mail: displacements that receivers have written, a word for each
  * @parts: REDUCE_SCATTER_V: what comes in, a block for each rank, and one for a sum so far
  */
@@ -29,7 +28,6 @@ struct vary {
 	unsigned int me;
 	unsigned int queues;
 	unsigned int sem;
-	unsigned int landed;
 	struct nrt_zone mail;
 	struct nrt_zone parts;
 	struct nrt_zone meta;
@@ -64,8 +62,7 @@ static void begin(struct vary *vary)
 	const struct nrt_plan *plan = vary->plan;
 	unsigned int rights = 0, i;
 
-	vary->sem = nrt_build_sems(build, vary->n + vary->queues);
-	vary->landed = vary->sem + vary->n;
+	vary->sem = nrt_build_sems(build, vary->n);
 	vary->meta = nrt_zone(NRT_PLAN_META, 0, plan->bytes[NRT_PLAN_META]);
 	vary->in = nrt_zone(NRT_PLAN_INPUT, 0, plan->bytes[NRT_PLAN_INPUT]);
 	vary->out = nrt_zone(NRT_PLAN_OUTPUT, 0, plan->bytes[NRT_PLAN_OUTPUT]);
@@ -75,7 +72,7 @@ static void begin(struct vary *vary)
 		rights = NRT_PLAN_WRITES(NRT_PLAN_SCRATCH);
 	} else {
 		rights = NRT_PLAN_WRITES(NRT_PLAN_OUTPUT);
-		if (!plan->recv_counts_known)
+		if (nrt_plan_counts(plan->op, plan->recv_counts_known))
 			rights |= NRT_PLAN_WRITES(NRT_PLAN_META);
 		if (plan->has_rdispls)
 			rights |= NRT_PLAN_WRITES(NRT_PLAN_SCRATCH);
@@ -153,7 +150,7 @@ static void send_count(const struct vary *vary, unsigned int i)
 				 cell(vary, NRT_PLAN_SEND_COUNTS, column_of(vary, i)) };
 	struct nrt_side to = { i, &vary->meta, cell(vary, NRT_PLAN_RECV_COUNTS, vary->me) };
 
-	if (vary->plan->recv_counts_known || vary->plan->op == NRT_PLAN_REDUCE_SCATTER_V)
+	if (!nrt_plan_counts(vary->plan->op, vary->plan->recv_counts_known))
 		return;
 	nrt_build_step(vary->build, i == vary->me ? 0 : queue_to(vary, i));
 	nrt_build_copy(vary->build, from, &to, 1, WORD);

@@ -45,7 +45,7 @@ static struct neuron_inst *emit(struct builder *builder, enum neuron_opcode opco
 	return inst;
 }
 
-/* Register @reg becomes itself @op @value. */
+/* Register @to becomes register @reg @op @value. */
 static NRT_STATUS alu(struct builder *builder, enum neuron_alu op, uint8_t to, uint8_t reg,
 		      uint32_t value)
 {
@@ -239,7 +239,8 @@ static NRT_STATUS add_posts(struct builder *builder, const struct nrt_plan_step 
 /* --- Moves whose length is known when they run --- */
 
 /* An illegal instruction, which the program passes by if register @reg is 0 to @most. */
-static NRT_STATUS guard(struct builder *builder, uint8_t reg, unsigned int value, uint64_t most)
+static NRT_STATUS guard(struct builder *builder, uint8_t reg, unsigned int value, bool sum,
+			uint64_t most)
 {
 	struct cc_program *program = builder->program;
 	size_t room = program->guard_room ? program->guard_room * 2 : 16;
@@ -256,7 +257,8 @@ static NRT_STATUS guard(struct builder *builder, uint8_t reg, unsigned int value
 	    branch(builder, NEURON_ALU_IS_LE, reg, (uint32_t)most, 1))
 		return builder->error->status;
 	program->guards[program->nr_guards++] = (struct cc_guard){
-		.pc = program->count, .piece = builder->piece, .value = value, .most = most,
+		.pc = program->count, .piece = builder->piece, .value = value, .sum = sum,
+		.most = most,
 	};
 	return emit(builder, NEURON_OP_ILLEGAL) ? NRT_SUCCESS : builder->error->status;
 }
@@ -278,7 +280,7 @@ static NRT_STATUS load(struct builder *builder, uint8_t reg, unsigned int value,
 	if (!value)
 		return NRT_SUCCESS;
 	inst->addr = htole64(address(builder, &where));
-	return guard(builder, reg, value, most);
+	return guard(builder, reg, value, false, most);
 }
 
 /* What the packets of @step are made of: they begin where its ends do. */
@@ -299,37 +301,56 @@ static NRT_STATUS add_block(struct builder *builder, const struct nrt_plan_step 
 	return dma_constant(&builder->writer, &block, sizeof(block), addr);
 }
 
-/* The most that a displacement of @end may be: what it points to lies in its space. */
-static NRT_STATUS reach(const struct builder *builder, const struct nrt_plan_end *end,
-			uint64_t *most)
-{
-	uint64_t bytes = builder->plan->bytes[end->space];
-
-	*most = bytes / builder->plan->element;
-	if (bytes <= UINT32_MAX && *most <= INT32_MAX)
-		return NRT_SUCCESS;
-	return nrt_error_set(builder->error, NRT_INVALID,
-			     "%s: a tensor of %llu bytes; displacements reach 4 GiB, and 2^31 elements",
-			     nrt_plan_op_name(builder->plan->op), (unsigned long long)bytes);
-}
-
 /* Registers of a move: what is left, where it is, and the elements of a packet. */
 enum { R_LEFT = 1, R_FROM, R_TO, R_PACKET };
 
+/*
+ * Register @reg gets the displacement of @end, in bytes. It must be in the space, and so must what
+ * is moved: nothing is, if one of the packets would be outside. Two numbers below 2^31 have a sum
+ * that is negative where it is too large.
+ */
+static NRT_STATUS load_displacement(struct builder *builder, const struct nrt_plan_end *end,
+				    uint8_t reg)
+{
+	const uint32_t element = builder->plan->element;
+	uint64_t bytes = builder->plan->bytes[end->space];
+	struct neuron_inst *sum;
+
+	if (end->value && (bytes > UINT32_MAX || bytes / element > INT32_MAX))
+		return nrt_error_set(builder->error, NRT_INVALID,
+				     "%s: a tensor of %llu bytes; displacements reach 4 GiB, and 2^31 elements",
+				     nrt_plan_op_name(builder->plan->op),
+				     (unsigned long long)bytes);
+	if (load(builder, reg, end->value, bytes / element))
+		return builder->error->status;
+	if (!end->value)
+		return NRT_SUCCESS;
+	sum = emit(builder, NEURON_OP_REG_ALU);
+	if (!sum)
+		return builder->error->status;
+	sum->op0 = NEURON_ALU_ADD;
+	sum->reg[0] = R_PACKET;
+	sum->reg[1] = reg;
+	sum->reg[2] = R_LEFT;
+	if (guard(builder, R_PACKET, end->value, true, bytes / element))
+		return builder->error->status;
+	return alu(builder, NEURON_ALU_MULTIPLY, reg, reg, element);
+}
+
 static NRT_STATUS load_all(struct builder *builder, const struct nrt_plan_step *step)
 {
-	const struct nrt_plan_end *src = nrt_plan_src(builder->part, step);
-	const struct nrt_plan_end *dst = nrt_plan_dst(builder->part, step);
-	const uint32_t element = builder->plan->element;
-	uint64_t from, to;
+	uint64_t elements = step->bytes / builder->plan->element;
 
-	if (reach(builder, src, &from) || reach(builder, dst, &to) ||
-	    load(builder, R_LEFT, step->length, step->bytes / element) ||
-	    load(builder, R_FROM, src->value, from) || load(builder, R_TO, dst->value, to))
+	/* The places of packets in a block are in registers, too. */
+	if (step->bytes > UINT32_MAX || elements > INT32_MAX)
+		return nrt_error_set(builder->error, NRT_INVALID,
+				     "%s: a block of %llu bytes; 4 GiB and 2^31 elements are the most",
+				     nrt_plan_op_name(builder->plan->op),
+				     (unsigned long long)step->bytes);
+	if (load(builder, R_LEFT, step->length, elements) ||
+	    load_displacement(builder, nrt_plan_src(builder->part, step), R_FROM))
 		return builder->error->status;
-	if (alu(builder, NEURON_ALU_MULTIPLY, R_FROM, R_FROM, element))
-		return builder->error->status;
-	return alu(builder, NEURON_ALU_MULTIPLY, R_TO, R_TO, element);
+	return load_displacement(builder, nrt_plan_dst(builder->part, step), R_TO);
 }
 
 /* Register @reg elements go from and to where the others say; 0 elements are no error. */
@@ -349,6 +370,9 @@ static NRT_STATUS generate(struct builder *builder, const struct nrt_plan_step *
 	return NRT_SUCCESS;
 }
 
+/* Instructions of the loop below, both branches included. */
+enum { LOOP_INSTS = 7 };
+
 /* As many packets as the number in the register needs. */
 static NRT_STATUS add_varied(struct builder *builder, const struct nrt_plan_step *step)
 {
@@ -360,15 +384,14 @@ static NRT_STATUS add_varied(struct builder *builder, const struct nrt_plan_step
 		return builder->error->status;
 	if (step->bytes / element <= most)
 		return generate(builder, step, block, R_LEFT);
-	/* Seven instructions. */
-	if (branch(builder, NEURON_ALU_IS_LE, R_LEFT, 0, 6) ||
+	if (branch(builder, NEURON_ALU_IS_LE, R_LEFT, 0, LOOP_INSTS - 1) ||
 	    alu(builder, NEURON_ALU_MIN, R_PACKET, R_LEFT, most) ||
 	    generate(builder, step, block, R_PACKET) ||
 	    alu(builder, NEURON_ALU_ADD, R_FROM, R_FROM, most * element) ||
 	    alu(builder, NEURON_ALU_ADD, R_TO, R_TO, most * element) ||
 	    alu(builder, NEURON_ALU_SUBTRACT, R_LEFT, R_LEFT, most))
 		return builder->error->status;
-	return branch(builder, NEURON_ALU_BYPASS, 0, 0, -7);
+	return branch(builder, NEURON_ALU_BYPASS, 0, 0, -LOOP_INSTS);
 }
 
 /* --- Steps --- */

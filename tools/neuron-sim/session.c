@@ -15,7 +15,6 @@
 
 /* Instructions and transfers of an execution among which the first NaN is looked for. */
 #define NAN_EVENTS	(1u << 20)
-#define MAX_UNPACKED	(1ull << 32)
 
 NRT_STATUS session_fail(struct session *session, NRT_STATUS status, const char *format, ...)
 {
@@ -66,7 +65,9 @@ NRT_STATUS session_read(struct session *session, const char *path, uint8_t **dat
 static NRT_STATUS check_neff(struct session *session, const char *path, const uint8_t *data,
 			     size_t size)
 {
-	const struct neff_limits limits = { .unpacked_bytes = MAX_UNPACKED, .validate_hash = true };
+	const struct neff_limits limits = {
+		.unpacked_bytes = NEFF_MAX_UNPACKED, .validate_hash = true,
+	};
 	struct nrt_error error = { 0 };
 	struct neff *neff;
 
