@@ -216,7 +216,7 @@ static int import_locked(struct nrt_device *device, struct nrt_bo *bo, struct nr
 	close(fd);
 	if (ret)
 		return ret;
-	/* It may have come by a descriptor before. */
+	/* nrt_bo_import_fd() may have imported it already. */
 	*out = find_handle(device, handle);
 	if (*out)
 		return 0;

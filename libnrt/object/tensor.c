@@ -280,7 +280,7 @@ NRT_STATUS nrt_span_check_copy(const struct nrt_span *from, const struct nrt_spa
 			     b->vnc);
 }
 
-/* The moves of a device have no order, so of pieces that overlap the bytes would be any. */
+/* A device may move the bytes in any order, so a copy between pieces that overlap has no result. */
 static NRT_STATUS check_pieces(const struct nrt_span *from, size_t from_offset,
 			       const struct nrt_span *to, size_t to_offset, size_t size,
 			       struct nrt_error *error)

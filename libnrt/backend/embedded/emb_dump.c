@@ -115,7 +115,7 @@ static int dump_locked(struct nrt_chip *chip, struct drm_neuron_dump *args)
 	return 0;
 }
 
-/* What was in SBUF and PSUM is not kept: no claim can ask for that. */
+/* DRM_NEURON_DUMP_MEMORY adds nothing: no claim of this back end keeps SBUF and PSUM. */
 int emb_dump(struct nrt_chip *chip, struct drm_neuron_dump *args)
 {
 	int ret;

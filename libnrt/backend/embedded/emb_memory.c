@@ -660,7 +660,7 @@ static int copy_user(struct emb_bo *bo, const struct drm_neuron_copy *copy)
 {
 	void *user = (void *)(uintptr_t)copy->user;
 
-	/* Of all addresses that have no memory this one can be known. */
+	/* The driver answers EFAULT to any bad address; here only NULL can be told by itself. */
 	if (!user && copy->size)
 		return -EFAULT;
 	if (copy->direction == DRM_NEURON_COPY_TO_DEVICE)
