@@ -224,7 +224,7 @@ static int nb_step_start(struct nb_order *order, struct nb_step *step,
 	nb_touches(step, nb_area_of_var(order->nb, what->output), true);
 	if (what->metadata)
 		nb_touches(step, nb_area_of_var(order->nb, what->metadata),
-			   !what->recv_counts_known);
+			   nb_writes_metadata(what));
 	return 0;
 }
 

@@ -109,6 +109,12 @@ int nb_check_collectives(struct nb_program *nb)
 	return 0;
 }
 
+/* Of a reduce_scatterv a rank does not count what it gets. */
+bool nb_writes_metadata(const struct nb_collective *what)
+{
+	return what->metadata && !what->recv_counts_known && strcmp(what->op, "reduce_scatterv");
+}
+
 /* --- def.json --- */
 
 /* Lists of @size numbers each. */

@@ -158,6 +158,7 @@ void nb_collectives_free(struct nb_program *nb);
 int nb_check_collectives(struct nb_program *nb);
 /* The collective that a write to @side starts; NULL: it starts none. */
 struct nb_collective *nb_collective_at(const struct nb_program *nb, const struct nb_side *side);
+bool nb_writes_metadata(const struct nb_collective *what);
 
 /* Make room for one more element of @size bytes; NULL when memory is short. */
 void *nb_grow(struct nb_program *nb, void **array, size_t count, size_t *room,
