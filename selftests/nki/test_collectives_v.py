@@ -153,6 +153,24 @@ def test_counts_that_the_kernel_works_out():
     compare(results, moved(a, meta, ALL), meta)
 
 
+def test_metadata_that_are_a_part_of_a_tensor():
+    """The counts come back in that part, and only there."""
+    @nki.jit
+    def kernel(a, both, groups):
+        out = like(a)
+        nl.store(out, nl.zeros(a.shape, a.dtype, buffer=nl.sbuf))
+        ncc.all_to_all_v([a], [out], groups, both[3:6])
+        return out, both
+
+    a = numbers(8, 6)
+    meta = metadata(ALL, 12)
+    results = neuron_emu.run_ranks(kernel, [(x, np.concatenate([m, m]), ncc.ReplicaGroup(ALL))
+                                            for x, m in zip(a, meta)])
+    compare([(out, both[3:]) for out, both in results], moved(a, meta, ALL), meta)
+    for (_, both), before in zip(results, meta):
+        np.testing.assert_array_equal(both[:3], before)
+
+
 def test_pairs_of_cores():
     """With LNC 2 the first core of a pair starts it, and both see what has arrived."""
     a = numbers(8, 6)

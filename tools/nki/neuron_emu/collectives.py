@@ -406,8 +406,8 @@ def _vary(function, op, srcs, dsts, replica_group, metadata, recv_counts_known, 
                f"{dst.size} elements (shape {dst.shape})")
     _both(trace)
     meta = _metadata(trace, metadata, 4 if has_rdispls else 3, count, function)
-    if meta is metadata and not recv_counts_known:
-        trace.written(meta.storage)
+    if not recv_counts_known and metadata.storage.slot is not None:
+        trace.written(metadata.storage)
     into = _destination(trace, dst, function, True)
     handle = _start(trace, op, _source(trace, src, function), into, groups, function,
                     priority=priority,

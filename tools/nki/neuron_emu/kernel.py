@@ -393,8 +393,8 @@ class Kernel:
 
     @property
     def is_exact(self):
-        """Are the device times of the last call the same on every run and every host?"""
-        return all(execution.is_exact for execution in self.executions)
+        """Are the device times of the last call the same on every run and host? None: no call."""
+        return all(e.is_exact for e in self.executions) if self.executions else None
 
     @property
     def profiles(self):
