@@ -13,13 +13,15 @@
 
 /**
  * struct run - a capture while it runs
- * @first: outputs of the first execution, one behind the other
+ * @first: outputs of execution @reference, one behind the other
+ * @reference: the first execution that ended well; 0: none yet
  * @changed: an execution gave others
  */
 struct run {
 	const struct capture *capture;
 	struct session *session;
 	uint8_t *first;
+	unsigned int reference;
 	bool changed;
 };
 
@@ -113,15 +115,15 @@ static NRT_STATUS compare_output(struct run *run, unsigned int execution, unsign
 		return session_fail(run->session, NRT_RESOURCE, "no memory for %zu bytes",
 				    info->size);
 	status = nrt_tensor_read(run->session->rank[worker].tensor[tensor], now, 0, info->size);
-	if (!status && execution == 1)
+	if (!status && execution == run->reference)
 		memcpy(first, now, info->size);
 	while (!status && at < info->size && now[at] == first[at])
 		at++;
 	if (!status && at < info->size) {
 		run->changed = true;
 		session_fail(run->session, NRT_FAILURE,
-			     "output \"%s\" of worker %u is not the same in execution %u as in execution 1, from byte %zu on",
-			     info->name, worker, execution, at);
+			     "output \"%s\" of worker %u is not the same in execution %u as in execution %u, from byte %zu on",
+			     info->name, worker, execution, run->reference, at);
 	}
 	free(now);
 	return status;
@@ -135,6 +137,8 @@ static NRT_STATUS compare_outputs(struct run *run, unsigned int execution)
 	unsigned int worker;
 	uint64_t i;
 
+	if (!run->reference)
+		run->reference = execution;
 	for (worker = 0; worker < session->nr_ranks; worker++)
 		for (i = 0; i < session->infos->tensor_count; i++) {
 			if (session->infos->tensor_array[i].usage != NRT_TENSOR_USAGE_OUTPUT)
@@ -174,7 +178,7 @@ static int execute(struct run *run, unsigned int execution)
 	if (profiled && each_profile(run, start_profile))
 		return CAPTURE_BAD_INPUT;
 	status = session_execute(run->session);
-	/* What it did until it failed is worth looking at, but only to whom has asked for it. */
+	/* The profile of an execution that failed is kept only with --ignore-exec-errors. */
 	if (status && !capture->ignore_errors) {
 		if (profiled)
 			each_profile(run, remove_profile);
