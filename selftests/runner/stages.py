@@ -325,7 +325,7 @@ LONG = [
     Suite("timeline", "native", 5 * MINUTE, HOUR, "the page of neuron-profile in a browser, with a "
           "million events", Several(Command("chromium", "tools/build/deps", "browser"),
                                     Script("timeline", "selftests/long/timeline.py"))),
-    Suite("runtime", "native", 4 * MINUTE, 1800, "what make runtime installs, used by those who "
+    Suite("runtime", "native", 3 * MINUTE, 1800, "what make runtime installs, used by those who "
           "know no more than what it prints", Script("runtime", "selftests/long/runtime.py")),
     Suite("kernels", "native", 3 * MINUTE, HOUR, "the module builds for the newest kernels",
           Script("check-kernels", "tools/build/check-kernels")),
