@@ -173,7 +173,7 @@ class Stranger:
         done = self._run("neuron-digits")
         check("PASS" in done.stdout, f"it ended with: {done.stdout[-300:]!r}")
 
-    def uninstalled_paths(self):
+    def no_paths_of_the_build(self):
         """No installed file for programs names the tree that it was built in."""
         texts = [*self._prefix.rglob("*.pc"), *self._prefix.rglob("*.h"),
                  *self._prefix.rglob("*.py")]

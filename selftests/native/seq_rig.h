@@ -118,7 +118,7 @@ struct neuron_udma_desc *seq_last_desc(struct seq_job *job, unsigned int q);
 /* A semaphore window on another core, routed when on the other chip. */
 uint64_t seq_sem_window(struct seq_job *job, unsigned int chip,
 			unsigned int core, unsigned int sem);
-/* A window of that memory. */
+/* A window of the job onto seq_host(). */
 uint64_t seq_host_window(struct seq_job *job);
 void seq_submit(struct seq_job *job);
 /* The record's status at this moment, as software that polls reads it; 0: none yet. */

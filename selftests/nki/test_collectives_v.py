@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Collectives whose counts only the run knows: what arrives, the counts, and what is refused."""
+"""Collectives whose counts are known only when the kernel runs."""
 
 import numpy as np
 import pytest

@@ -106,7 +106,7 @@ class FuzzLeak:
     FINDING = "resets do not give all memory back"
 
     def programs(self, _job):
-        """It is one."""
+        """One program."""
         return ["fuzz-leak"]
 
     def run(self, job):

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 #define MAX_UNPACKED	(1ull << 32)
 
 static enum program_end refuse(struct program *program, const char *path, const char *why)

@@ -9,7 +9,7 @@
 
 #define CAPTURE_ALL_WORKERS	(-1)
 
-/* Exit statuses; Documentation/man/neuron-profile.rst explains them. */
+/* Exit statuses; Documentation/man/neuron-profile-capture.rst explains them. */
 enum {
 	CAPTURE_WELL = 0,
 	CAPTURE_BAD_INPUT = 1,

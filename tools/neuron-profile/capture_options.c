@@ -327,7 +327,7 @@ int capture_main(int argc, char **argv)
 	};
 	struct arguments arguments = {
 		.capture = {
-			.session = { .neff = "file.neff", .back_end = true },
+			.session = { .neff = "file.neff", .keep_backend = true },
 			.inputs = { .missing = TENSORS_ZEROS },
 			.file = "profile.jsonl",
 			.profiled = 1,

@@ -87,10 +87,12 @@ static void set_number(const char *name, unsigned int number)
 	setenv(name, text, 1);
 }
 
-/* As many as ranks, unless they are the chips of others, and the user has chosen. */
+/*
+ * One core for each rank. With keep_backend, NEURON_RT_VISIBLE_CORES of the user counts instead.
+ */
 static void choose_cores(const struct session_options *options, unsigned int ranks)
 {
-	if (options->back_end && getenv("NEURON_RT_VISIBLE_CORES"))
+	if (options->keep_backend && getenv("NEURON_RT_VISIBLE_CORES"))
 		return;
 	unsetenv("NEURON_RT_VISIBLE_CORES");
 	set_number("NEURON_RT_NUM_CORES", ranks);
@@ -103,7 +105,7 @@ static void set_environment(const struct session_options *options, unsigned int 
 	struct neff_header header;
 
 	memcpy(&header, neff, sizeof(header));
-	if (!options->back_end)
+	if (!options->keep_backend)
 		setenv("NEURON_RT_BACKEND", "embedded", 1);
 	setenv("NEURON_EMU_QUIET", "1", 1);
 	if (options->instance)

@@ -20,7 +20,8 @@
  * struct session_options - what is wanted; zero is the default of each
  * @neff: path of the NEFF
  * @instance: chips, as NEURON_EMU_INSTANCE has them; NULL: those of the environment
- * @back_end: that of the environment, as a rule the driver; else chips of this process
+ * @keep_backend: use the back end of the environment, without one the driver; false: always chips
+ *	in the process
  * @ranks: models that work together, one on each logical core; 0: one that works alone
  * @timeout_s: seconds without progress after which an execution is ended
  * @check: the chips look for errors of programs (check=memory)
@@ -31,7 +32,7 @@ struct session_options {
 	const char *instance;
 	unsigned int ranks;
 	unsigned int timeout_s;
-	bool back_end;
+	bool keep_backend;
 	bool check;
 	bool break_on_nan;
 };

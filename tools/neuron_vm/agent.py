@@ -15,7 +15,7 @@ import time
 from .errors import MachineError
 
 HEADER = struct.Struct("<4sII")
-# So many bytes of input the agent keeps for a command that does not read them yet.
+# The agent keeps at most so many bytes of input for a command that has not read them yet.
 INPUT_BYTES = 64 << 10
 CHUNK_BYTES = 16 << 10
 # The most that the agent takes: one command with its arguments and variables.

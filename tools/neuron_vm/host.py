@@ -184,9 +184,9 @@ def find_module(path, release):
 
 # --- Debian packages for the guest ---
 
-# What is better known by another name than that of its package.
+# Packages that people know by another name.
 PACKAGES = {"perf": "linux-perf"}
-# Folders of the root that are links into /usr on a host of today.
+# Folders of the root that are links into /usr since Debian 12.
 LINKED = ("bin", "sbin", "lib", "lib64")
 
 

@@ -391,7 +391,7 @@ def _metadata(trace, metadata, rows, count, function):
 
 def _vary(function, op, srcs, dsts, replica_group, metadata, recv_counts_known, has_rdispls,
           priority):
-    """A collective whose counts the run knows."""
+    """A collective whose counts are known only when the kernel runs."""
     trace = _begin(function, priority)
     needs(trace, 3, function)
     groups = _groups(trace, replica_group, function)
