@@ -363,8 +363,8 @@ class Refusals(Tool):
         """Operations and options of the public tool that cannot be done are refused by name."""
         for name, alias in (("all_gatherv", "allgv"), ("alltoallv", "alltoallv")):
             for word in (name, alias):
-                self.refused(f"{name}: not possible yet: libnrt has no collectives whose sizes "
-                             "are known only at run time", "-r", "2", word)
+                self.refused(f"{name}: not possible yet: nccom-test makes no metadata for sizes "
+                             "that are known only at run time", "-r", "2", word)
         self.refused("--hosts: not possible: all ranks are on one server", "-r", "2", "allr",
                      "--hosts", "127.0.0.1", "10.1.4.138")
         self.refused("--nnodes: not possible: all ranks are on one server", "-r", "2", "allr", "-N",

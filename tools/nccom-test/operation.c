@@ -4,7 +4,7 @@
 
 #include "operation.h"
 
-#define WITH_METADATA	"libnrt has no collectives whose sizes are known only at run time"
+#define WITH_METADATA	"nccom-test makes no metadata for sizes that are known only at run time"
 
 static const struct operation operations[] = {
 	{
