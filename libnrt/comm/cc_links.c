@@ -11,7 +11,7 @@
 #define NR_SPACES	NRT_CC_NR_SPACES
 
 _Static_assert(NR_SPACES <= NRT_SHARE_MAX, "all are exchanged at once");
-_Static_assert(CC_SHOWN_META == NR_SPACES - 1, "the others can be exchanged without it");
+_Static_assert(NR_SPACES - 1 == CC_SHOWN_META, "the others can be exchanged without it");
 
 /* --- Objects --- */
 
