@@ -661,8 +661,8 @@ static int copy_user(struct emb_bo *bo, const struct drm_neuron_copy *copy)
 	void *user = (void *)(uintptr_t)copy->user;
 
 	/* The driver answers EFAULT to any bad address; here only NULL can be told by itself. */
-	if (!user && copy->size)
-		return -EFAULT;
+	if (!user)
+		return copy->size ? -EFAULT : 0;
 	if (copy->direction == DRM_NEURON_COPY_TO_DEVICE)
 		copy_in(bo, copy->offset, user, copy->size);
 	else
