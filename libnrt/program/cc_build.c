@@ -45,19 +45,30 @@ static struct neuron_inst *emit(struct builder *builder, enum neuron_opcode opco
 	return inst;
 }
 
+/* The second operand of @op is @value. */
+static struct neuron_inst *emit_with(struct builder *builder, enum neuron_opcode opcode,
+				     enum neuron_alu op, uint32_t value)
+{
+	struct neuron_inst *inst = emit(builder, opcode);
+
+	if (!inst)
+		return NULL;
+	inst->op0 = (uint8_t)op;
+	inst->flags = op == NEURON_ALU_BYPASS ? 0 : NEURON_INST_IMM;
+	inst->imm0 = htole32(value);
+	return inst;
+}
+
 /* Register @to becomes register @reg @op @value. */
 static NRT_STATUS alu(struct builder *builder, enum neuron_alu op, uint8_t to, uint8_t reg,
 		      uint32_t value)
 {
-	struct neuron_inst *inst = emit(builder, NEURON_OP_REG_ALU);
+	struct neuron_inst *inst = emit_with(builder, NEURON_OP_REG_ALU, op, value);
 
 	if (!inst)
 		return builder->error->status;
-	inst->op0 = (uint8_t)op;
-	inst->flags = NEURON_INST_IMM;
 	inst->reg[0] = to;
 	inst->reg[1] = reg;
-	inst->imm0 = htole32(value);
 	return NRT_SUCCESS;
 }
 
@@ -65,14 +76,11 @@ static NRT_STATUS alu(struct builder *builder, enum neuron_alu op, uint8_t to, u
 static NRT_STATUS branch(struct builder *builder, enum neuron_alu op, uint8_t reg, uint32_t value,
 			 int further)
 {
-	struct neuron_inst *inst = emit(builder, NEURON_OP_BRANCH);
+	struct neuron_inst *inst = emit_with(builder, NEURON_OP_BRANCH, op, value);
 
 	if (!inst)
 		return builder->error->status;
-	inst->op0 = (uint8_t)op;
-	inst->flags = op == NEURON_ALU_BYPASS ? 0 : NEURON_INST_IMM;
 	inst->reg[0] = reg;
-	inst->imm0 = htole32(value);
 	inst->addr = htole64(builder->program->count + (uint64_t)(int64_t)further);
 	return NRT_SUCCESS;
 }
@@ -257,8 +265,7 @@ static NRT_STATUS guard(struct builder *builder, uint8_t reg, unsigned int value
 	    branch(builder, NEURON_ALU_IS_LE, reg, (uint32_t)most, 1))
 		return builder->error->status;
 	program->guards[program->nr_guards++] = (struct cc_guard){
-		.pc = program->count, .piece = builder->piece, .value = value, .sum = sum,
-		.most = most,
+		.pc = program->count, .value = value, .sum = sum, .most = most,
 	};
 	return emit(builder, NEURON_OP_ILLEGAL) ? NRT_SUCCESS : builder->error->status;
 }

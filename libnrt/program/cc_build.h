@@ -90,13 +90,12 @@ struct cc_place {
 /**
  * struct cc_guard - an illegal instruction that is reached if a number is too large
  * @pc: the instruction
- * @piece, @value: number @value - 1 of the values of that piece
+ * @value: number @value - 1 of the values of the piece that the instruction is in
  * @sum: the number and the length of the move together, not the number alone
  * @most: that it may be, in elements
  */
 struct cc_guard {
 	uint32_t pc;
-	unsigned int piece;
 	unsigned int value;
 	bool sum;
 	uint64_t most;
