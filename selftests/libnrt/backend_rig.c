@@ -214,3 +214,17 @@ int backend_cancel(struct backend_rig *rig, uint32_t core, uint64_t job)
 
 	return rig->backend->cancel(rig->chip, &args);
 }
+
+static void *wait_long(void *arg)
+{
+	struct backend_waiter *waiter = arg;
+
+	waiter->ret = backend_end(waiter->rig, 0, waiter->job, &waiter->result);
+	return NULL;
+}
+
+void backend_waiter_start(struct backend_waiter *waiter, struct backend_rig *rig, uint64_t job)
+{
+	*waiter = (struct backend_waiter){ .rig = rig, .job = job };
+	pthread_create(&waiter->thread, NULL, wait_long, waiter);
+}

@@ -7,6 +7,7 @@
 #ifndef SELFTESTS_LIBNRT_BACKEND_RIG_H
 #define SELFTESTS_LIBNRT_BACKEND_RIG_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -93,5 +94,21 @@ int backend_wait(struct backend_rig *rig, uint32_t core, uint64_t job, int64_t d
 int backend_end(struct backend_rig *rig, uint32_t core, uint64_t job,
 		struct drm_neuron_wait_job *result);
 int backend_cancel(struct backend_rig *rig, uint32_t core, uint64_t job);
+
+/**
+ * struct backend_waiter - a thread that waits for the end of a job of core 0
+ * @rig, @job: for which one
+ * @thread: to join; then there are
+ * @result, @ret: what the wait has come to
+ */
+struct backend_waiter {
+	struct backend_rig *rig;
+	uint64_t job;
+	pthread_t thread;
+	struct drm_neuron_wait_job result;
+	int ret;
+};
+
+void backend_waiter_start(struct backend_waiter *waiter, struct backend_rig *rig, uint64_t job);
 
 #endif /* SELFTESTS_LIBNRT_BACKEND_RIG_H */

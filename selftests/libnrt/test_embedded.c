@@ -47,28 +47,11 @@ static bool ends_by_itself(struct backend_rig *rig, uint32_t type, uint32_t core
 	return false;
 }
 
-struct waiter {
-	struct backend_rig *rig;
-	pthread_t thread;
-	uint64_t job;
-	struct drm_neuron_wait_job result;
-	int ret;
-};
-
-static void *wait_long(void *arg)
-{
-	struct waiter *w = arg;
-
-	w->ret = backend_end(w->rig, 0, w->job, &w->result);
-	return NULL;
-}
-
-static void start_waiter(struct waiter *w, struct backend_rig *rig, uint64_t job)
+static void start_waiter(struct backend_waiter *waiter, struct backend_rig *rig, uint64_t job)
 {
 	const struct timespec nap = { .tv_nsec = 50000000 };
 
-	*w = (struct waiter){ .rig = rig, .job = job };
-	pthread_create(&w->thread, NULL, wait_long, w);
+	backend_waiter_start(waiter, rig, job);
 	/* Probably it waits by now; if not, the test proves less. */
 	nanosleep(&nap, NULL);
 }
@@ -96,7 +79,7 @@ TEST_F_TIMEOUT(embedded, gang_released, BACKEND_LIMIT_S)
 {
 	struct backend_rig *rig = &self->rig;
 	uint64_t id, behind;
-	struct waiter w;
+	struct backend_waiter w;
 
 	ASSERT_EQ(0, backend_submit_pair(rig, SPINS, SPINS, BACKEND_LIMIT_S * 1000, &id));
 	ASSERT_EQ(0, backend_submit_pair(rig, HALTS, HALTS, 0, &behind));
@@ -114,7 +97,7 @@ TEST_F_TIMEOUT(embedded, shorter_limit, BACKEND_LIMIT_S)
 	struct backend_rig *rig = &self->rig, second = *rig;
 	struct drm_neuron_wait_job result;
 	uint64_t id, shorter;
-	struct waiter w;
+	struct backend_waiter w;
 
 	ASSERT_EQ(0, backend_claim(rig, 4, &second.claim));
 	ASSERT_EQ(0, backend_submit(rig, 0, SPINS, 600000, &id));

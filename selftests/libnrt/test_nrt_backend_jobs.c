@@ -545,40 +545,18 @@ TEST_F_TIMEOUT(jobs, deadlines, BACKEND_LIMIT_S)
 	EXPECT_EQ(0, backend_cancel(rig, 0, spins));
 }
 
-struct waiter {
-	struct backend_rig *rig;
-	pthread_t thread;
-	uint64_t job;
-	struct drm_neuron_wait_job result;
-	int ret;
-};
-
-static void *wait_long(void *arg)
-{
-	struct waiter *w = arg;
-
-	w->ret = backend_end(w->rig, 0, w->job, &w->result);
-	return NULL;
-}
-
-static void start_waiter(struct waiter *w, struct backend_rig *rig, uint64_t job)
-{
-	*w = (struct waiter){ .rig = rig, .job = job };
-	pthread_create(&w->thread, NULL, wait_long, w);
-}
-
 /* The claim ends under two WAITs: of a job that runs, and of one behind it. */
 TEST_F_TIMEOUT(jobs, released, BACKEND_LIMIT_S)
 {
 	const struct timespec nap = { .tv_nsec = 200000000 };
 	struct backend_rig *rig = &self->rig;
 	uint64_t spins, queued;
-	struct waiter w[2];
+	struct backend_waiter w[2];
 
 	ASSERT_EQ(0, backend_submit(rig, 0, SPINS, BACKEND_LIMIT_S * 1000, &spins));
 	ASSERT_EQ(0, backend_submit(rig, 0, HALTS, 0, &queued));
-	start_waiter(&w[0], rig, spins);
-	start_waiter(&w[1], rig, queued);
+	backend_waiter_start(&w[0], rig, spins);
+	backend_waiter_start(&w[1], rig, queued);
 	/* Probably they wait by now; if not, they find no claim. */
 	nanosleep(&nap, NULL);
 	ASSERT_EQ(0, backend_release(rig, rig->claim));
