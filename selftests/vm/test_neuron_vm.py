@@ -701,12 +701,32 @@ def test_with_in_a_dry_run(tmp_path):
     assert not list(tmp_path.rglob("hello*"))
 
 
-
 @pytest.mark.slow
 def test_with():
     """A package is there for the command and not on the host."""
     done = neuron_vm("--chips", "0", "--with", "hello", "--", "hello")
     assert (done.returncode, done.stdout) == (0, b"Hello, world!\n"), done.stderr.decode()
+
+
+@pytest.mark.slow
+def test_with_what_looks_into_programs(tmp_path):
+    """strace, gdb and perf do their work in the guest, below a kernel that is not the host's."""
+    script = """
+        set -e
+        strace -o strace cat /proc/version >version
+        gdb -batch -ex 'catch syscall openat' -ex run -ex 'print $pc' --args true >gdb 2>&1
+        perf stat -o stat -e task-clock,page-faults true
+        perf record -q -o data -- sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done'
+        perf report -i data --stdio >report 2>report-errors
+        """
+    done = neuron_vm("--chips", "0", "--with", "strace,gdb,perf", "--", "sh", "-c", script,
+                     cwd=tmp_path)
+    assert done.returncode == 0, done.stderr.decode()
+    read = {path.name: path.read_text(errors="replace") for path in tmp_path.iterdir()}
+    assert re.search(r'^openat\(.*"/proc/version"', read["strace"], re.M)
+    assert "Catchpoint 1 (call to syscall openat)" in read["gdb"], read["gdb"]
+    assert re.search(r"^ +\d+ +page-faults", read["stat"], re.M), read["stat"]
+    assert re.search(r"^ +[\d.]+% +sh ", read["report"], re.M), read["report"]
 
 
 @pytest.mark.slow
