@@ -550,6 +550,67 @@ static void shows_elements_as_numbers(void **state)
 	assert_false(trn_inspect_numbers(NEURON_NR_DTYPES, scale, 1, value));
 }
 
+static void writes_numbers_as_elements(void **state)
+{
+	static const float value[2] = { 1.0f + 0x1p-8f, -3.0f };
+	static const uint16_t bf16[2] = { 0x3f80, 0xc040 };
+	static const uint8_t e4[2] = { 0x38, 0xc4 };
+	uint16_t element[2] = { 0x1234, 0x5678 };
+
+	(void)state;
+	assert_int_equal(trn_inspect_kind_of(NEURON_DTYPE_BF16), TRN_INSPECT_FLOAT);
+	assert_true(trn_inspect_round(NEURON_DTYPE_BF16, value, 2, element));
+	assert_memory_equal(element, bf16, sizeof(bf16));
+	assert_true(trn_inspect_round(NEURON_DTYPE_FP8_E4, value, 2, element));
+	assert_memory_equal(element, e4, sizeof(e4));
+	assert_int_equal(trn_inspect_kind_of(NEURON_DTYPE_INT8), TRN_INSPECT_INTEGER);
+	assert_int_equal(trn_inspect_kind_of(NEURON_DTYPE_UINT64), TRN_INSPECT_INTEGER);
+	assert_int_equal(trn_inspect_kind_of(NEURON_DTYPE_FP4_E2_X4), TRN_INSPECT_SCALED);
+	assert_int_equal(trn_inspect_kind_of(NEURON_DTYPE_E8M0), TRN_INSPECT_SCALED);
+	assert_int_equal(trn_inspect_kind_of(NEURON_DTYPE_FP32R), TRN_INSPECT_NO_TYPE);
+	assert_int_equal(trn_inspect_kind_of(NEURON_NR_DTYPES), TRN_INSPECT_NO_TYPE);
+	assert_false(trn_inspect_round(NEURON_DTYPE_INT8, value, 1, element));
+	assert_memory_equal(element, e4, sizeof(e4));
+}
+
+static void names_types_and_engines(void **state)
+{
+	enum neuron_dtype dtype = NEURON_DTYPE_INT8;
+	unsigned int i;
+
+	(void)state;
+	assert_string_equal(trn_inspect_type_name(NEURON_DTYPE_FP8_E4FN), "fp8_e4fn");
+	for (i = 0; i <= NEURON_NR_DTYPES; i++) {
+		const char *name = trn_inspect_type_name((enum neuron_dtype)i);
+
+		assert_int_equal(!!name, !!trn_inspect_size((enum neuron_dtype)i));
+		if (!name)
+			continue;
+		assert_true(trn_inspect_type(name, &dtype));
+		assert_int_equal(dtype, i);
+	}
+	assert_false(trn_inspect_type("fp32r", &dtype));
+	assert_false(trn_inspect_type("fp33", &dtype));
+	assert_false(trn_inspect_type("", &dtype));
+	assert_string_equal(trn_inspect_engine_name(NEURON_ENGINE_GPSIMD), "gpsimd");
+	assert_null(trn_inspect_engine_name(NEURON_NR_ENGINES));
+}
+
+static void writes_instructions_as_text(void **state)
+{
+	struct neuron_inst inst = { .opcode = NEURON_OP_HALT };
+	char text[TRN_INSPECT_TEXT];
+
+	(void)state;
+	assert_int_equal(trn_inspect_text(&inst, text, sizeof(text)), 4);
+	assert_string_equal(text, "halt");
+	assert_int_equal(trn_inspect_text(&inst, text, 3), 4);
+	assert_string_equal(text, "ha");
+	memset(&inst, 0xff, sizeof(inst));
+	assert_true(trn_inspect_text(&inst, text, sizeof(text)) < sizeof(text));
+	assert_memory_equal(text, ".inst ", 6);
+}
+
 static void names_causes(void **state)
 {
 	unsigned int cause;
@@ -694,6 +755,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(takes_no_device_time, setup, teardown),
 		cmocka_unit_test_setup_teardown(looks_at_memory, setup, teardown),
 		cmocka_unit_test(shows_elements_as_numbers),
+		cmocka_unit_test(writes_numbers_as_elements),
+		cmocka_unit_test(names_types_and_engines),
+		cmocka_unit_test(writes_instructions_as_text),
 		cmocka_unit_test(names_causes),
 		cmocka_unit_test_setup_teardown(looks_at_a_job, setup, teardown),
 		cmocka_unit_test_setup_teardown(looks_at_the_array, setup, teardown),

@@ -454,6 +454,23 @@ bool trn_inspect_numbers(enum neuron_dtype dtype, const void *elements, size_t n
 	return per;
 }
 
+enum trn_inspect_kind trn_inspect_kind_of(enum neuron_dtype dtype)
+{
+	if (trn_dtype_is_float(dtype))
+		return TRN_INSPECT_FLOAT;
+	if (trn_dtype_is_packed(dtype) || dtype == NEURON_DTYPE_E8M0)
+		return TRN_INSPECT_SCALED;
+	return trn_dtype_size(dtype) ? TRN_INSPECT_INTEGER : TRN_INSPECT_NO_TYPE;
+}
+
+bool trn_inspect_round(enum neuron_dtype dtype, const float *number, size_t n, void *elements)
+{
+	if (!trn_dtype_is_float(dtype))
+		return false;
+	trn_from_fp32(elements, number, dtype, n);
+	return true;
+}
+
 const char *trn_inspect_cause_name(enum neuron_cause cause)
 {
 	return trn_cause_name(cause);

@@ -361,6 +361,76 @@ bool trn_inspect_numbers(enum neuron_dtype dtype, const void *elements, size_t n
 			 double *number);
 
 /**
+ * enum trn_inspect_kind - what the elements of a type are
+ * @TRN_INSPECT_NO_TYPE: there is no such type
+ * @TRN_INSPECT_FLOAT: floating-point numbers
+ * @TRN_INSPECT_INTEGER: integers of 8 to 64 bits
+ * @TRN_INSPECT_SCALED: packed numbers of MX, and their scales
+ */
+enum trn_inspect_kind {
+	TRN_INSPECT_NO_TYPE,
+	TRN_INSPECT_FLOAT,
+	TRN_INSPECT_INTEGER,
+	TRN_INSPECT_SCALED,
+};
+
+/**
+ * trn_inspect_kind_of() - what the elements of a type are
+ * @dtype: the type
+ *
+ * Return: enum trn_inspect_kind.
+ */
+enum trn_inspect_kind trn_inspect_kind_of(enum neuron_dtype dtype);
+/**
+ * trn_inspect_round() - numbers as elements of a floating-point type
+ * @dtype: their type
+ * @number: as they are before an instruction stores them
+ * @n: how many
+ * @elements: out: what an instruction stores that rounds to nearest and has no exponent bias of
+ *	fp8 set
+ *
+ * Return: false: trn_inspect_kind_of() is not TRN_INSPECT_FLOAT. Nothing is written then.
+ */
+bool trn_inspect_round(enum neuron_dtype dtype, const float *number, size_t n, void *elements);
+
+/* Room for the text of every instruction, with the terminating zero. */
+#define TRN_INSPECT_TEXT	512
+
+/**
+ * trn_inspect_text() - an instruction as the assembler writes it
+ * @inst: the instruction
+ * @text: out: one line, without a newline; always terminated when @room is not 0
+ * @room: bytes there; TRN_INSPECT_TEXT is enough
+ *
+ * One that no engine carries out is written as an .inst directive.
+ *
+ * Return: characters of the whole text, as snprintf() does.
+ */
+size_t trn_inspect_text(const struct neuron_inst *inst, char *text, size_t room);
+/**
+ * trn_inspect_engine_name() - what the assembler calls an engine
+ * @engine: which engine
+ *
+ * Return: one word; NULL: there is no such engine.
+ */
+const char *trn_inspect_engine_name(enum neuron_engine engine);
+/**
+ * trn_inspect_type_name() - what the assembler calls a type
+ * @dtype: the type
+ *
+ * Return: one word; NULL: there is no such type.
+ */
+const char *trn_inspect_type_name(enum neuron_dtype dtype);
+/**
+ * trn_inspect_type() - the type that has a name
+ * @name: as trn_inspect_type_name() gives it
+ * @dtype: out
+ *
+ * Return: false: no type has this name.
+ */
+bool trn_inspect_type(const char *name, enum neuron_dtype *dtype);
+
+/**
  * trn_inspect_cause_name() - what a cause means
  * @cause: of a fault, a queue or a completion record
  *
