@@ -401,6 +401,63 @@ static void integers_are_exact(void **state)
 	}
 }
 
+#define SIGNED_FIRST	1	/* a is int32, b is uint32 */
+#define SIGNED_SECOND	2	/* a is uint32, b is int32 */
+
+/* Worked out by hand: each operand has the value of its own type, the result is modulo 2^32. */
+static const struct {
+	uint8_t op;
+	uint8_t signs;
+	uint32_t a, b, result;
+} mixed[] = {
+	{ NEURON_ALU_ADD, SIGNED_FIRST, 0xffffffff, 1, 0 },			/* -1 + 1 */
+	{ NEURON_ALU_ADD, SIGNED_FIRST, 0x7fffffff, 0x80000001, 0 },
+	{ NEURON_ALU_ADD, SIGNED_SECOND, 0x80000000, 0x80000000, 0 },	/* 2^31 - 2^31 */
+	{ NEURON_ALU_ADD, SIGNED_SECOND, 16777217, 2, 16777219 },
+	{ NEURON_ALU_SUBTRACT, SIGNED_FIRST, 0, 0xffffffff, 1 },
+	{ NEURON_ALU_SUBTRACT, SIGNED_SECOND, 0, 0xffffffff, 1 },		/* 0 - (-1) */
+	{ NEURON_ALU_SUBTRACT, SIGNED_FIRST, 0x80000000, 1, 0x7fffffff },
+	{ NEURON_ALU_MULTIPLY, SIGNED_FIRST, 0xfffffffd, 5, 0xfffffff1 },	/* -3 * 5 */
+	{ NEURON_ALU_MULTIPLY, SIGNED_SECOND, 0xfffffffd, 5, 0xfffffff1 },
+	{ NEURON_ALU_MULTIPLY, SIGNED_FIRST, 0x10001, 0x10001, 0x20001 },
+	{ NEURON_ALU_MULTIPLY, SIGNED_SECOND, 16777217, 3, 50331651 },
+	{ NEURON_ALU_MAX, SIGNED_FIRST, 0xffffffff, 1, 1 },			/* -1, 1 */
+	{ NEURON_ALU_MAX, SIGNED_SECOND, 0xffffffff, 1, 0xffffffff },	/* 2^32 - 1, 1 */
+	{ NEURON_ALU_MAX, SIGNED_FIRST, 0x7fffffff, 0x80000000, 0x80000000 },
+	{ NEURON_ALU_MIN, SIGNED_FIRST, 0xffffffff, 0, 0xffffffff },		/* -1, 0 */
+	{ NEURON_ALU_MIN, SIGNED_SECOND, 0xffffffff, 0, 0 },
+	{ NEURON_ALU_MIN, SIGNED_FIRST, 16777217, 16777216, 16777216 },
+	{ NEURON_ALU_IS_EQ, SIGNED_FIRST, 0xffffffff, 0xffffffff, 0 },	/* -1, 2^32 - 1 */
+	{ NEURON_ALU_IS_EQ, SIGNED_SECOND, 16777217, 16777216, 0 },
+	{ NEURON_ALU_IS_EQ, SIGNED_SECOND, 5, 5, 1 },
+	{ NEURON_ALU_IS_NE, SIGNED_SECOND, 0x80000000, 0x80000000, 1 },	/* 2^31, -2^31 */
+	{ NEURON_ALU_IS_LT, SIGNED_FIRST, 0x80000000, 0, 1 },		/* -2^31 < 0 */
+	{ NEURON_ALU_IS_LT, SIGNED_SECOND, 0x80000000, 0, 0 },
+	{ NEURON_ALU_IS_LE, SIGNED_FIRST, 0x7fffffff, 0x80000000, 1 },
+	{ NEURON_ALU_IS_GT, SIGNED_FIRST, 0xffffffff, 0xffffffff, 0 },
+	{ NEURON_ALU_IS_GT, SIGNED_SECOND, 0xffffffff, 0xffffffff, 1 },
+	{ NEURON_ALU_IS_GE, SIGNED_SECOND, 0, 0xffffffff, 1 },		/* 0 >= -1 */
+	{ NEURON_ALU_IS_GE, SIGNED_FIRST, 16777216, 16777217, 0 },
+};
+
+static void signed_with_unsigned(void **state)
+{
+	uint32_t *a = (uint32_t *)sbuf_f(state, 1, DATA);
+	uint32_t *b = (uint32_t *)sbuf_f(state, 1, OTHER);
+	const uint32_t *out = (const uint32_t *)sbuf_f(state, 1, OUT);
+	unsigned int i, to;
+
+	for (i = 0; i < sizeof(mixed) / sizeof(mixed[0]); i++) {
+		for (to = 0; to <= 4; to += 4) {	/* to uint32, to int32 */
+			a[0] = mixed[i].a;
+			b[0] = mixed[i].b;
+			good(state, GPSIMD, integers(mixed[i].op, mixed[i].signs | to));
+			if (out[0] != mixed[i].result)
+				fail_msg("row %u: %u, not %u", i, out[0], mixed[i].result);
+		}
+	}
+}
+
 /* Everything else goes by fp32, which does not hold 2^24 + 1. */
 static void other_integers_are_not(void **state)
 {
@@ -440,6 +497,7 @@ int main(void)
 		cmocka_unit_test(special_numbers_are_reduced),
 		cmocka_unit_test(partition_reduce_refuses),
 		cmocka_unit_test(integers_are_exact),
+		cmocka_unit_test(signed_with_unsigned),
 		cmocka_unit_test(other_integers_are_not),
 	};
 
