@@ -159,7 +159,9 @@ class Debug(unittest.TestCase):
         text = self.debug(NEFFS / "softmax.neff", "-i", "x=x.npy", "-o", "out", commands=[
             "watch sbuf[3, 8]", "continue", "print sbuf[3] 4", "print sbuf[3, 6] bf16 1",
             "print x[8] hex 1", "set sbuf[5] uint32 0x7e40b838", "print sbuf[5] fp8_e4fn_x4 1",
-            "print sbuf[5] e8m0 1", "delete 1", "continue", "print y 2", "continue"])
+            "print sbuf[5] e8m0 1", "set sbuf[6] int64 -3", "print sbuf[6] int32 2",
+            "set sbuf[7] int64 -9223372036854775808", "print sbuf[7] hex 2", "delete 1",
+            "continue", "print y 2", "continue"])
         self.assertRegex(self.answer(text, "continue"), "DMA engine 0, queue 0, descriptor [0-9]+ "
                          "has changed 00000000 to 0000003d")
         self.assertEqual(self.answer(text, "print sbuf[3] 4").split(),
@@ -171,6 +173,10 @@ class Debug(unittest.TestCase):
                          ["5", "0:", "1", "-1", "2", "448"])
         self.assertEqual(self.answer(text, "print sbuf[5] e8m0 1").split(),
                          ["5", "0:", "4.235165e-22"])
+        self.assertEqual(self.answer(text, "print sbuf[6] int32 2").split(),
+                         ["6", "0:", "-3", "-1"])
+        self.assertEqual(self.answer(text, "print sbuf[7] hex 2").split(),
+                         ["7", "0:", "0x00000000", "0x80000000"])
         out = read_npy(self.folder / "out" / "y.npy")
         self.assertAlmostEqual(sum(out[:256]), 1, places=3)
         self.assertAlmostEqual(float(self.answer(text, "print y 2").split()[1]), out[0])

@@ -70,6 +70,18 @@ class LayersTest(unittest.TestCase):
         self.assertEqual(self.check()[:2],
                          (1, ["layers: layer high: no file matches 'gone.h'"]))
 
+    def test_a_header_that_a_file_is_without_is_found(self):
+        self.write("layers", TABLE + "without chip_*.h: top.[ch] sub/*.h\n")
+        self.write("base.c", '#include "chip/sub/chip_inside.h"\n')
+        self.write("top.h", '#include "chip/public.h"\n#include "chip/sub/chip_inside.h"\n')
+        self.assertEqual(self.check()[:2], (1, ["top.h:2: includes chip/sub/chip_inside.h; "
+                                                "it is without chip_*.h"]))
+
+    def test_a_pattern_of_what_is_without_matches_a_file(self):
+        self.write("layers", TABLE + "without chip_*.h: gone.c\n")
+        self.assertEqual(self.check()[:2],
+                         (1, ["layers: without chip_*.h: no file matches 'gone.c'"]))
+
     def test_a_star_does_not_reach_into_folders(self):
         self.write("layers", "low: base.* *.h\nhigh: top.c\n")
         self.assertIn("sub/deep.h: in no layer of the table", self.check()[1])
@@ -95,7 +107,7 @@ class LayersTest(unittest.TestCase):
 def layers_of(tree):
     """The layers of a tree as the program sees them: name, and its files without their ending."""
     tool = runpy.run_path(str(LAYERS))
-    layers, _ = tool["read_table"](tree)
+    layers, _, _ = tool["read_table"](tree)
     places, errors = tool["place"](tool["sources"](tree), layers)
     assert not errors, errors
     return [(name, {pathlib.PurePath(file).stem for file, place in places.items()

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "chip/isa/trn_isa.h"
 #include "dap.h"
 #include "show.h"
 
@@ -144,7 +143,7 @@ struct json_object *dap_stack_trace(struct dap *dap)
 	const struct target *target = &dap->program.target;
 	struct json_object *frame, *list, *body;
 	struct trn_inspect_engine_state state = { .pc = 0 };
-	char text[TRN_ISA_TEXT_MAX];
+	char text[TRN_INSPECT_TEXT];
 	struct code code;
 
 	if (!dap_find_thread(dap, dap_number(dap->arguments, "threadId", 0), &code.where))
@@ -359,7 +358,7 @@ struct json_object *dap_disassemble(struct dap *dap)
 	int64_t count = dap_number(dap->arguments, "instructionCount", 0);
 	int64_t first = dap_number(dap->arguments, "instructionOffset", 0);
 	struct json_object *list, *item;
-	char text[TRN_ISA_TEXT_MAX];
+	char text[TRN_INSPECT_TEXT];
 	struct code code;
 	int64_t i;
 

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chip/isa/trn_isa.h"
-#include "chip/num/trn_num.h"
 #include "neuron/address.h"
 #include "neuron/regs.h"
 #include "neuron/window.h"
@@ -71,7 +69,7 @@ int place_engine(const struct target *target, const char *text, struct where *wh
 	if (take_graph(target, name, &where->graph, why))
 		return -1;
 	for (e = 0; e < NEURON_NR_ENGINES; e++)
-		if (!strcmp(name, trn_isa_engine_name(e)))
+		if (!strcmp(name, trn_inspect_engine_name(e)))
 			break;
 	where->engine = e;
 	if (e == NEURON_NR_ENGINES)
@@ -410,37 +408,39 @@ int place_write(const struct target *target, const struct memory *memory, unsign
 
 int place_dtype(const char *text, enum neuron_dtype *dtype, char why[TARGET_WHY])
 {
-	int value = trn_isa_dtype_value(text, strlen(text));
-
-	if (value <= 0 || !trn_inspect_size((enum neuron_dtype)value))
-		return fail(why, "\"%.60s\" is no type: use one such as fp32, bf16, fp8_e4, int32",
-			    text);
-	*dtype = (enum neuron_dtype)value;
-	return 0;
+	if (trn_inspect_type(text, dtype))
+		return 0;
+	return fail(why, "\"%.60s\" is no type: use one such as fp32, bf16, fp8_e4, int32", text);
 }
 
 int place_encode(enum neuron_dtype dtype, const char *text, uint8_t bytes[8],
 		 char why[TARGET_WHY])
 {
 	size_t size = trn_inspect_size(dtype);
-	bool unsigned_64 = dtype == NEURON_DTYPE_UINT64;
 	int64_t number, max;
 	float value;
 	char *end;
 
-	if (trn_isa_dtype_is_float(dtype)) {
+	switch (trn_inspect_kind_of(dtype)) {
+	case TRN_INSPECT_FLOAT:
 		value = strtof(text, &end);
 		if (!*text || *end)
 			return fail(why, "\"%.60s\" is no number", text);
-		trn_from_fp32(bytes, &value, dtype, 1);
+		trn_inspect_round(dtype, &value, 1, bytes);
 		return 0;
-	}
-	if (!trn_dtype_is_int(dtype))
+	case TRN_INSPECT_INTEGER:
+		if (size < 8) {
+			max = (int64_t)((1ull << (8 * size)) - 1);
+			if (place_number(text, -(max / 2) - 1, max, &number, why))
+				return -1;
+		} else if (place_number(text, dtype == NEURON_DTYPE_UINT64 ? 0 : INT64_MIN,
+					INT64_MAX, &number, why)) {
+			return -1;
+		}
+		memcpy(bytes, &number, size);
+		return 0;
+	default:
 		return fail(why, "numbers of type %s cannot be written",
-			    trn_isa_dtype_name(dtype));
-	max = size == 8 ? INT64_MAX : (int64_t)((1ull << (8 * size)) - 1);
-	if (place_number(text, unsigned_64 ? 0 : -(max / 2) - 1, max, &number, why))
-		return -1;
-	memcpy(bytes, &number, size);
-	return 0;
+			    trn_inspect_type_name(dtype));
+	}
 }

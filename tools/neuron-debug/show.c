@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chip/isa/trn_isa.h"
 #include "contract/record.h"
 #include "neuron/address.h"
 #include "source.h"
@@ -17,9 +16,9 @@
 const char *show_engine_name(const struct target *target, struct where where, char name[16])
 {
 	if (target->neff->nr_graphs > 1)
-		snprintf(name, 16, "%s@%u", trn_isa_engine_name(where.engine), where.graph);
+		snprintf(name, 16, "%s@%u", trn_inspect_engine_name(where.engine), where.graph);
 	else
-		snprintf(name, 16, "%s", trn_isa_engine_name(where.engine));
+		snprintf(name, 16, "%s", trn_inspect_engine_name(where.engine));
 	return name;
 }
 
@@ -50,7 +49,7 @@ bool show_instruction(const struct target *target, struct code code, char *text,
 
 	if (!fetch(target, code, &inst))
 		return false;
-	trn_isa_format(text, size, &inst);
+	trn_inspect_text(&inst, text, size);
 	return true;
 }
 
@@ -64,7 +63,7 @@ static const char *base_name(const char *path)
 
 static void put_code(const struct target *target, struct code code, const char *mark, FILE *out)
 {
-	char text[TRN_ISA_TEXT_MAX];
+	char text[TRN_INSPECT_TEXT];
 	const char *source;
 	uint32_t line;
 
@@ -328,7 +327,7 @@ static void put_poster(const struct target *target, uint32_t poster, FILE *out)
 	(void)target;
 	switch (NEURON_GET(NEURON_SEM_POSTER_KIND, poster)) {
 	case NEURON_SEM_POSTER_ENGINE:
-		fprintf(out, ", last by %s", trn_isa_engine_name(who));
+		fprintf(out, ", last by %s", trn_inspect_engine_name(who));
 		break;
 	case NEURON_SEM_POSTER_DMA:
 		fprintf(out, ", last by DMA engine %u, queue %u", neuron_record_queue_engine(who),
