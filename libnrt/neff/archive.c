@@ -229,7 +229,7 @@ static NRT_STATUS sort_files(struct neff *neff, struct nrt_error *error)
 }
 
 NRT_STATUS neff_read_archive(struct neff *neff, const void *data, size_t size,
-			     const struct neff_limits *limits, struct nrt_error *error)
+			     uint64_t unpacked_bytes, struct nrt_error *error)
 {
 	const struct span from = { data, size };
 	struct archive *archive = archive_read_new();
@@ -244,7 +244,7 @@ NRT_STATUS neff_read_archive(struct neff *neff, const void *data, size_t size,
 				       "NEFF: archive: %s; copy or build the file again",
 				       archive_error_string(archive) ?: "cannot be opened");
 	else
-		status = read_entries(neff, archive, &from, limits->unpacked_bytes, error);
+		status = read_entries(neff, archive, &from, unpacked_bytes, error);
 	archive_read_free(archive);
 	return status ? status : sort_files(neff, error);
 }

@@ -129,7 +129,7 @@ static void copy_text(const uint8_t *from, size_t room, struct line *line)
 }
 
 NRT_STATUS neff_refuse_foreign(const struct neff_header *header, const void *data, size_t size,
-			       const struct neff_limits *limits, struct nrt_error *error)
+			       uint64_t unpacked_bytes, struct nrt_error *error)
 {
 	struct line compiler = { "", 0 }, features = { "", 0 };
 	struct contents contents = { 0 };
@@ -137,7 +137,7 @@ NRT_STATUS neff_refuse_foreign(const struct neff_header *header, const void *dat
 
 	copy_text(header->build_version, sizeof(header->build_version), &compiler);
 	name_features(le64toh(header->feature_bits), &features);
-	read_names(data, size, limits->unpacked_bytes, &contents);
+	read_names(data, size, unpacked_bytes, &contents);
 	for (i = 0; i < MAX_SUBGRAPHS; i++)
 		graphs += contents.subgraph[i];
 	return nrt_error_set(error, NRT_UNSUPPORTED_NEFF_VERSION,

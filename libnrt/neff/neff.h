@@ -49,12 +49,12 @@ struct neff_file {
 	bool borrowed;
 };
 
-/* Of an archive that is to be run. Who only looks into one may take less. */
+/* The same for the runtime and all tools: what one of them opens the others open as well. */
 #define NEFF_MAX_UNPACKED	(64ull << 30)
 
 /**
  * struct neff_limits - what a reader is willing to spend
- * @unpacked_bytes: of all files of the archive together
+ * @unpacked_bytes: of all files of the archive together; 0: NEFF_MAX_UNPACKED
  * @scratch_page: bytes of a page of the shared scratchpad, whose pages lie apart; 0: all of it
  *	is contiguous
  * @validate_hash: compute the hash
@@ -357,7 +357,7 @@ void neff_drop_files(struct neff *neff);
 
 /* Steps of neff_read(), in this order. */
 NRT_STATUS neff_read_archive(struct neff *neff, const void *data, size_t size,
-			     const struct neff_limits *limits, struct nrt_error *error);
+			     uint64_t unpacked_bytes, struct nrt_error *error);
 NRT_STATUS neff_read_def(struct neff_graph *graph, struct nrt_error *error);
 
 struct json_object;
@@ -417,7 +417,7 @@ const char *neff_subgraph_path(const char *path, unsigned int *graph);
 
 /* The refusal of a NEFF that was made for real hardware. No more than the limit is unpacked. */
 NRT_STATUS neff_refuse_foreign(const struct neff_header *header, const void *data, size_t size,
-			       const struct neff_limits *limits, struct nrt_error *error);
+			       uint64_t unpacked_bytes, struct nrt_error *error);
 
 /* A file of the graph's folder, or NULL. */
 const struct neff_file *neff_find_file(const struct neff_graph *graph, const char *name);

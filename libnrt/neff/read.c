@@ -225,11 +225,12 @@ static NRT_STATUS read_all(struct neff *neff, const struct neff_header *header,
 			   const void *data, const struct neff_limits *limits,
 			   struct nrt_error *error)
 {
+	const uint64_t unpacked = limits->unpacked_bytes ?: NEFF_MAX_UNPACKED;
 	size_t data_size = le64toh(header->data_size);
 	unsigned int i;
 
 	if (!is_ours(header))
-		return neff_refuse_foreign(header, data, data_size, limits, error);
+		return neff_refuse_foreign(header, data, data_size, unpacked, error);
 	if (check_versions(header, error) || check_cores(header, error))
 		return error->status;
 	copy_model_name(neff, header->name);
@@ -243,7 +244,7 @@ static NRT_STATUS read_all(struct neff *neff, const struct neff_header *header,
 	}
 	if (limits->validate_hash && check_hash(header, data, data_size, error))
 		return error->status;
-	if (neff_read_archive(neff, data, data_size, limits, error))
+	if (neff_read_archive(neff, data, data_size, unpacked, error))
 		return error->status;
 	return read_graphs(neff, error);
 }

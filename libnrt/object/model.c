@@ -145,7 +145,6 @@ static NRT_STATUS fill(struct nrt_model *model, const struct nrt_load *load,
 		       struct nrt_error *error)
 {
 	const struct neff_limits limits = {
-		.unpacked_bytes = NEFF_MAX_UNPACKED,
 		.scratch_page = model->machine->scratch_page,
 		.validate_hash = load->validate_hash,
 	};

@@ -137,6 +137,11 @@ static void unpacking_has_a_limit(void **state)
 	data = rig_pack(files, 1, &size);
 	assert_int_equal(neff_read(data, size, &limits, &neff, &error), NRT_RESOURCE);
 	assert_non_null(strstr(error.text, "big.bin"));
+	/* Who has no reason for another limit says nothing: that of the runtime holds. */
+	limits.unpacked_bytes = 0;
+	assert_int_equal(neff_read(data, size, &limits, &neff, &error),
+			 NRT_UNSUPPORTED_NEFF_VERSION);
+	assert_null(strstr(error.text, "big.bin"));
 	free(data);
 	free(zeros);
 }

@@ -7,8 +7,6 @@
 #include "as_unit.h"
 #include "dis.h"
 
-#define MAX_UNPACKED	(1ull << 32)
-
 bool dis_fail(struct dis *dis, const char *format, ...)
 {
 	va_list args;
@@ -103,7 +101,7 @@ char *as_disassemble(const void *neff, size_t size, const struct as_dump *dump,
 		     char error[AS_ERROR_MAX])
 {
 	static const struct as_dump everything;
-	const struct neff_limits limits = { .unpacked_bytes = MAX_UNPACKED, .validate_hash = true };
+	const struct neff_limits limits = { .validate_hash = true };
 	struct dis dis = { .line = 1, .how = dump ?: &everything, .error = error };
 	struct nrt_error why = { 0 };
 	struct neff *read;

@@ -6,8 +6,6 @@
 #include "neff/neff.h"
 #include "objdump.h"
 
-#define MAX_UNPACKED	(1ull << 32)
-
 static void put_row(FILE *out, const struct neff_graph *graph, enum as_section section,
 		    size_t count, const char *what, uint64_t bytes)
 {
@@ -82,7 +80,7 @@ static void put_graph(FILE *out, const struct neff_graph *graph)
 
 int put_headers(const void *neff, size_t size, FILE *out, char error[AS_ERROR_MAX])
 {
-	const struct neff_limits limits = { .unpacked_bytes = MAX_UNPACKED, .validate_hash = true };
+	const struct neff_limits limits = { .validate_hash = true };
 	struct nrt_error why = { 0 };
 	struct neff *read;
 	unsigned int i;

@@ -13,7 +13,6 @@
 #include "neuron/address.h"
 #include "profile.h"
 
-#define MAX_UNPACKED	(1ull << 32)
 /* As libnrt's loader. */
 #define MAX_RING_DESCS	(1u << 22)
 
@@ -448,7 +447,7 @@ static NRT_STATUS check_model(const struct profile *profile, struct nrt_error *e
 NRT_STATUS profile_read_neff(struct profile *profile, const void *neff, size_t size,
 			     struct nrt_error *error)
 {
-	const struct neff_limits limits = { .unpacked_bytes = MAX_UNPACKED, .validate_hash = true };
+	const struct neff_limits limits = { .validate_hash = true };
 	unsigned int i;
 
 	if (neff_read(neff, size, &limits, &profile->neff, error) || check_model(profile, error))

@@ -65,9 +65,7 @@ NRT_STATUS session_read(struct session *session, const char *path, uint8_t **dat
 static NRT_STATUS check_neff(struct session *session, const char *path, const uint8_t *data,
 			     size_t size)
 {
-	const struct neff_limits limits = {
-		.unpacked_bytes = NEFF_MAX_UNPACKED, .validate_hash = true,
-	};
+	const struct neff_limits limits = { .validate_hash = true };
 	struct nrt_error error = { 0 };
 	struct neff *neff;
 
