@@ -73,6 +73,13 @@ TABLE.case("tensor_tensor of uint32 without an engine wraps",
                        tile(np.array([[2**32 - 1, 5]], np.uint32)),
                        tile(np.array([[2, 7]], np.uint32)), nl.add),
            np.array([[1, 12]], np.uint32))
+for _name, _op, _wants in (("add", nl.add, [1, 0, 3]), ("maximum", nl.maximum, [2, 2**31, 2]),
+                           ("multiply", nl.multiply, [2**32 - 2, 0, 2])):
+    TABLE.case(f"tensor_tensor of int32 and uint32 without an engine is exact: {_name}",
+               lambda op=_op: put((1, 3), "uint32", nisa.tensor_tensor,
+                                  tile(np.array([[-1, -2**31, 2]], np.int32)),
+                                  tile(np.array([[2, 2**31, 1]], np.uint32)), op),
+               np.array([_wants], np.uint32))
 TABLE.case("tensor_tensor to int8 saturates",
            lambda: put((1, 4), "int8", nisa.tensor_tensor, tile(rows([100, -100, 1.5, NAN])),
                        tile(rows([100, -100, 1.0, 1.0])), nl.add),

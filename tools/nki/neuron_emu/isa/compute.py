@@ -53,7 +53,7 @@ def tensor_tensor(dst, data1, data2, op, engine=engines.unknown, name=None):
         in_psum = (dst.buffer is PSUM or data1.buffer is PSUM or data2.buffer is PSUM)
         if code == _POWER:
             default = GPSIMD
-        elif dst.dtype in _INT32 and data1.dtype == dst.dtype == data2.dtype and not in_psum \
+        elif all(tile.dtype in _INT32 for tile in (dst, data1, data2)) and not in_psum \
                 and not is_bitwise(op):
             default = GPSIMD
     number = chosen(engine, default, "tensor_tensor", _VECTOR_GPSIMD)
