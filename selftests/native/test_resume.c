@@ -256,7 +256,7 @@ static uint64_t most_of(const struct trn_isa *isa)
 {
 	switch (isa->opcode) {
 	case NEURON_OP_PARTITION_REDUCE:
-		return 32 * TRN_BUDGET_WORK;
+		return 16 * TRN_BUDGET_WORK;
 	case NEURON_OP_STREAM_SHUFFLE:
 	case NEURON_OP_QUANTIZE_MX:
 		return 8 * TRN_BUDGET_WORK;

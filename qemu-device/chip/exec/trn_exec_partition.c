@@ -70,9 +70,9 @@ static void partition_reduce(void *arg, unsigned int p, size_t first, size_t n,
 }
 
 /* Elements of all partitions together that are one piece, by their weight. */
-#define PIECE_PLAIN	65536
-#define PIECE_HEAVY	4096
-#define PIECE_SLOW	4096
+#define PIECE_PLAIN	32768
+#define PIECE_HEAVY	2048
+#define PIECE_SLOW	2048
 
 /* What is calculated together, whether all of it is needed or not. */
 #define BLOCK		64
