@@ -165,6 +165,25 @@ static void made_instructions_come_back(void **state)
 	builder_comes_back(nb, "made");
 }
 
+/* Sources are numbered as the streams use them, and one that is not used has no number. */
+static void sources_come_back(void **state)
+{
+	const struct neuron_ap tile = nb_tile(0, 128, 0, NEURON_DTYPE_FP32, 4);
+	struct nb_program *nb = nb_new("sources");
+
+	(void)state;
+	nb_source(nb, "unused.c", 1);
+	nb_source(nb, "last.c", 1);
+	nb_memset(nb, NEURON_ENGINE_GPSIMD, tile, 0);
+	nb_source(nb, "first.c", 1);
+	nb_memset(nb, NEURON_ENGINE_VECTOR, tile, 0);
+	nb_source(nb, "last.c", 2);
+	nb_halt(nb, NEURON_ENGINE_GPSIMD);
+	nb_source(nb, NULL, 0);
+	nb_halt(nb, NEURON_ENGINE_VECTOR);
+	builder_comes_back(nb, "sources");
+}
+
 /* All operations that a NEFF can have, one after the other, on what lies in the scratchpad. */
 static void collectives_come_back(void **state)
 {
@@ -342,6 +361,7 @@ int main(void)
 		cmocka_unit_test(programs_come_back),
 		cmocka_unit_test(programs_for_pairs_come_back),
 		cmocka_unit_test(made_instructions_come_back),
+		cmocka_unit_test(sources_come_back),
 		cmocka_unit_test(collectives_come_back),
 		cmocka_unit_test(digits_come_back),
 		cmocka_unit_test(nothing_comes_back),

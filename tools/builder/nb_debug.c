@@ -132,48 +132,102 @@ bool nb_has_lines(const struct nb_program *nb)
 	return false;
 }
 
-static void nb_put_line(struct nb_text *out, const struct nb_line *line, bool first)
+/**
+ * struct nb_numbers - source files as the NEFF numbers them
+ * @number: by index in nb->file; -1: no instruction is from it
+ * @file: index in nb->file of each number
+ * @count: of @file
+ */
+struct nb_numbers {
+	int *number;
+	int *file;
+	int count;
+};
+
+/*
+ * In the order in which the streams use them, one stream after the other. The order of the calls
+ * is not known to who makes the same program from its streams, such as the assembler.
+ */
+static void nb_number_files(const struct nb_program *nb, struct nb_numbers *numbers)
+{
+	unsigned int e;
+	size_t i;
+
+	for (i = 0; i < nb->nr_files; i++)
+		numbers->number[i] = -1;
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		for (i = 0; i < nb->stream[e].nr_lines; i++) {
+			int file = nb->stream[e].line[i].file;
+
+			if (file < 0 || numbers->number[file] >= 0)
+				continue;
+			numbers->file[numbers->count] = file;
+			numbers->number[file] = numbers->count++;
+		}
+}
+
+static void nb_put_line(struct nb_text *out, const struct nb_numbers *numbers,
+			const struct nb_line *line, bool first)
 {
 	nb_text_add(out, first ? "[" : ",[");
 	nb_text_number(out, line->pc);
 	nb_text_add(out, ",");
-	nb_text_number(out, line->file);
+	nb_text_number(out, line->file < 0 ? -1 : numbers->number[line->file]);
 	nb_text_add(out, ",");
 	nb_text_number(out, line->line);
 	nb_text_add(out, "]");
 }
 
-static void nb_put_lines(struct nb_text *out, const struct nb_stream *stream)
+static void nb_put_lines(struct nb_text *out, const struct nb_numbers *numbers,
+			 const struct nb_stream *stream)
 {
 	size_t i;
 
 	nb_text_add(out, "[");
 	for (i = 0; i < stream->nr_lines; i++)
-		nb_put_line(out, &stream->line[i], !i);
+		nb_put_line(out, numbers, &stream->line[i], !i);
 	nb_text_add(out, "]");
+}
+
+static void nb_put_debug(struct nb_text *out, const struct nb_program *nb,
+			 const struct nb_numbers *numbers)
+{
+	bool first = true;
+	int i;
+
+	nb_text_add(out, "{\"files\":[");
+	for (i = 0; i < numbers->count; i++) {
+		nb_text_add(out, i ? "," : "");
+		nb_text_name(out, nb->file[numbers->file[i]]);
+	}
+	nb_text_add(out, "],\"lines\":{");
+	for (i = 0; i < NEURON_NR_ENGINES; i++) {
+		if (!nb->stream[i].nr_lines)
+			continue;
+		nb_text_add(out, first ? "" : ",");
+		nb_text_name(out, neff_engine_name((unsigned int)i));
+		nb_text_add(out, ":");
+		nb_put_lines(out, numbers, &nb->stream[i]);
+		first = false;
+	}
+	nb_text_add(out, "}}");
 }
 
 char *nb_debug_json(const struct nb_program *nb)
 {
+	struct nb_numbers numbers = {
+		.number = calloc(nb->nr_files + 1, sizeof(*numbers.number)),
+		.file = calloc(nb->nr_files + 1, sizeof(*numbers.file)),
+	};
 	struct nb_text out = { 0 };
-	bool first = true;
-	size_t i;
+	char *text = NULL;
 
-	nb_text_add(&out, "{\"files\":[");
-	for (i = 0; i < nb->nr_files; i++) {
-		nb_text_add(&out, i ? "," : "");
-		nb_text_name(&out, nb->file[i]);
+	if (numbers.number && numbers.file) {
+		nb_number_files(nb, &numbers);
+		nb_put_debug(&out, nb, &numbers);
+		text = nb_text_end(&out);
 	}
-	nb_text_add(&out, "],\"lines\":{");
-	for (i = 0; i < NEURON_NR_ENGINES; i++) {
-		if (!nb->stream[i].nr_lines)
-			continue;
-		nb_text_add(&out, first ? "" : ",");
-		nb_text_name(&out, neff_engine_name(i));
-		nb_text_add(&out, ":");
-		nb_put_lines(&out, &nb->stream[i]);
-		first = false;
-	}
-	nb_text_add(&out, "}}");
-	return nb_text_end(&out);
+	free(numbers.number);
+	free(numbers.file);
+	return text;
 }
