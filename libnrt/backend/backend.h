@@ -22,12 +22,14 @@ struct nrt_chip;
 
 /**
  * struct nrt_report_actor - who made an access
+ * @unit: NeuronCore or CC-core of its job
  * @source: enum neuron_engine, or NEURON_SOURCE_DMA
  * @dma_engine: of a DMA queue
  * @queue: of a DMA queue
  * @pc: instruction, or descriptor; NEURON_UDMA_PC_GENERATED | number of a packet
  */
 struct nrt_report_actor {
+	uint16_t unit;
 	uint16_t source;
 	uint16_t dma_engine;
 	uint16_t queue;

@@ -12,12 +12,14 @@
 
 /**
  * struct finding - a report, and where its accesses come from
- * @actor, @other: of the report's actors; false: nobody knows
+ * @actor, @other: of the report's actors: the part of the model, NULL for a CC-core's; and the
+ *	instruction if it is @known
  * @told: it is in the log, perhaps in the line of another one
  */
 struct finding {
 	struct nrt_report report;
 	struct origin {
+		const struct nrt_part *part;
 		bool known;
 		unsigned int engine;
 		uint32_t pc;
@@ -25,39 +27,70 @@ struct finding {
 	bool told;
 };
 
+/* The part of the model that runs on unit @unit; NULL: none, it is a CC-core. */
+static const struct nrt_part *part_on(const struct nrt_model *model, uint16_t unit)
+{
+	unsigned int i;
+
+	for (i = 0; i < model->nr_parts; i++)
+		if (model->parts[i].core->index == unit)
+			return &model->parts[i];
+	return NULL;
+}
+
 /* The instruction, or of a descriptor the one that triggers it. */
-static struct origin find_origin(const struct nrt_part *part,
+static struct origin find_origin(const struct nrt_model *model,
 				 const struct nrt_report_actor *actor)
 {
-	struct origin origin = { true, actor->source, actor->pc };
+	struct origin origin = { part_on(model, actor->unit), true, actor->source, actor->pc };
 	const struct nrt_descriptor descriptor = {
 		.dma_engine = actor->dma_engine,
 		.queue = actor->queue,
 		.index = actor->pc,
 	};
 
-	if (actor->source >= NEURON_NR_ENGINES)
-		origin.known = nrt_source_trigger(part, &descriptor, &origin.engine, &origin.pc);
+	if (!origin.part)
+		origin.known = false;
+	else if (actor->source >= NEURON_NR_ENGINES)
+		origin.known = nrt_source_trigger(origin.part, &descriptor, &origin.engine,
+						  &origin.pc);
 	return origin;
 }
 
-static void describe(const struct nrt_part *part, const struct nrt_report_actor *actor,
+/* What a CC-core does is libnrt's own. */
+static void describe_cc(const struct nrt_report_actor *actor, char text[ACTOR])
+{
+	if (actor->source < NEURON_NR_ENGINES)
+		snprintf(text, ACTOR, "a collective, on the CC-core of unit %u", actor->unit);
+	else
+		snprintf(text, ACTOR, "a collective, by queue %u of DMA engine %u", actor->queue,
+			 actor->dma_engine);
+}
+
+static void describe(const struct nrt_model *model, const struct nrt_report_actor *actor,
 		     const struct origin *origin, char text[ACTOR])
 {
-	char source[NRT_SOURCE_TEXT] = "";
+	char source[NRT_SOURCE_TEXT] = "", graph[16] = "";
+	const struct nrt_part *part = origin->part;
 	const char *what = "descriptor", *set;
 
+	if (!part) {
+		describe_cc(actor, text);
+		return;
+	}
+	if (model->nr_parts > 1)
+		snprintf(graph, sizeof(graph), "sg%02u ", part->graph->index);
 	if (origin->known)
 		nrt_source_text(part, origin->engine, origin->pc, ", ", "", source);
 	if (actor->source < NEURON_NR_ENGINES) {
-		snprintf(text, ACTOR, "%s engine, pc %u%s", neff_engine_name(actor->source),
-			 actor->pc, source);
+		snprintf(text, ACTOR, "%s%s engine, pc %u%s", graph,
+			 neff_engine_name(actor->source), actor->pc, source);
 		return;
 	}
 	if (actor->pc & NEURON_UDMA_PC_GENERATED)
 		what = "generated packet";
 	set = nrt_source_set(part, actor->dma_engine, actor->queue);
-	snprintf(text, ACTOR, "queue \"%.64s\", %s %u%s", set ? set : "?", what,
+	snprintf(text, ACTOR, "%squeue \"%.64s\", %s %u%s", graph, set ? set : "?", what,
 		 actor->pc & ~NEURON_UDMA_PC_GENERATED, source);
 }
 
@@ -65,7 +98,7 @@ static void describe(const struct nrt_part *part, const struct nrt_report_actor 
 static bool same_actor(const struct nrt_report_actor *a, const struct origin *from_a,
 		       const struct nrt_report_actor *b, const struct origin *from_b)
 {
-	if (a->source != b->source)
+	if (a->unit != b->unit || a->source != b->source)
 		return false;
 	if (a->source < NEURON_NR_ENGINES)
 		return a->pc == b->pc;
@@ -84,35 +117,32 @@ static bool same(const struct finding *a, const struct finding *b)
 		same_actor(&a->report.other, &a->other, &b->report.other, &b->other));
 }
 
-static void tell(const struct nrt_model *model, const struct nrt_part *part,
-		 const struct finding *finding, uint32_t more)
+static void tell(const struct nrt_model *model, const struct finding *finding, uint32_t more)
 {
 	const struct nrt_report *report = &finding->report;
-	char who[ACTOR], other[ACTOR] = "", graph[16] = "", rest[48] = "";
+	char who[ACTOR], other[ACTOR] = "", rest[48] = "";
 
-	describe(part, &report->actor, &finding->actor, who);
+	describe(model, &report->actor, &finding->actor, who);
 	if (report->has_other)
-		describe(part, &report->other, &finding->other, other);
-	if (model->nr_parts > 1)
-		snprintf(graph, sizeof(graph), "sg%02u: ", part->graph->index);
+		describe(model, &report->other, &finding->other, other);
 	if (more)
 		snprintf(rest, sizeof(rest), "; the same of %u more descriptors", more);
-	nrt_warn("nrt_execute", "model \"%.64s\" on core %u, check %s: %s%s, %s%s%s: %s%s",
-		 model->neff->name, model->vcore->number, report->kind, graph, who, report->what,
+	nrt_warn("nrt_execute", "model \"%.64s\" on core %u, check %s: %s, %s%s%s: %s%s",
+		 model->neff->name, model->vcore->number, report->kind, who, report->what,
 		 *other ? " the " : "", other, report->where, rest);
 }
 
 /* Each once. */
-static void tell_all(const struct nrt_model *model, const struct nrt_part *part,
-		     const struct nrt_report *reports, uint32_t count, struct finding *findings)
+static void tell_all(const struct nrt_model *model, const struct nrt_report *reports,
+		     uint32_t count, struct finding *findings)
 {
 	uint32_t i, k, more;
 
 	for (i = 0; i < count; i++) {
 		findings[i].report = reports[i];
-		findings[i].actor = find_origin(part, &reports[i].actor);
+		findings[i].actor = find_origin(model, &reports[i].actor);
 		if (reports[i].has_other)
-			findings[i].other = find_origin(part, &reports[i].other);
+			findings[i].other = find_origin(model, &reports[i].other);
 	}
 	for (i = 0; i < count; i++) {
 		if (findings[i].told)
@@ -123,7 +153,7 @@ static void tell_all(const struct nrt_model *model, const struct nrt_part *part,
 			findings[k].told = true;
 			more++;
 		}
-		tell(model, part, &findings[i], more);
+		tell(model, &findings[i], more);
 	}
 }
 
@@ -142,7 +172,7 @@ static uint32_t tell_part(const struct nrt_model *model, const struct nrt_part *
 	findings = calloc(count, sizeof(*findings));
 	if (reports && findings) {
 		count = take(device->chip, part->core->index, job, reports, count);
-		tell_all(model, part, reports, count, findings);
+		tell_all(model, reports, count, findings);
 	}
 	free(findings);
 	free(reports);

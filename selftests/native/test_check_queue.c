@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
  * Checks on request: accesses of queues that nothing has put in order, those that
- * triggers and their posts have, and order that comes by way of other jobs.
+ * triggers and their posts have, order that comes by way of other jobs, and gangs.
  */
 #include "check_rig.h"
 
 #include <string.h>
 
+#include "contract/job.h"
+#include "contract/window.h"
 #include "neuron/dma_op.h"
 
 static void test_trigger(void **state)
@@ -174,6 +176,64 @@ static void test_other_core(void **state)
 	check_end(&t);
 }
 
+/* --- gangs --- */
+
+/*
+ * Core 0 of a gang writes to SBUF of core 1, which reads it. @meet: it waits until core 0 says that
+ * the bytes are there.
+ */
+static void gang(bool meet, unsigned int races)
+{
+	static const char race_of_gang[] =
+		"check race: core 0 DMA engine 0 queue 0 at descriptor 0 writes, in no order with "
+		"the read of core 1 vector engine at instruction 1: "
+		"SBUF of core 1 partition 0 offset 0x0";
+	const uint32_t one = 1;
+	struct seq_job first;
+	struct check_test t;
+	uint64_t there;
+
+	check_begin(&t, 1);
+	seq_job_init(&first, &t.rig, 0, 0);
+	memset(seq_data(&t.rig, 0, 0), 1, 128);
+	memcpy(seq_data(&t.rig, 0, 0) + 128, &one, sizeof(one));
+	first.window[first.nr_windows] =
+		neuron_hw_window_grant(NEURON_WINDOW_RIGHTS,
+				       t.rig.chip[0]->gen->tpb_addr[CORE] + NEURON_TPB_SBUF,
+				       NEURON_TPB_SBUF_STRIDE, 0);
+	seq_copy(&first, 0, neuron_window_addr(first.nr_windows++, 0), DATA(0), 64);
+	seq_copy(&first, 0, neuron_window_addr(SEQ_SEM, 4), DATA(128), 4);
+	there = seq_sem_window(&first, 0, CORE, 9);
+	seq_add(&first, SYNC, trigger(0, 2));
+	seq_add(&first, SYNC, wait_ge(OP(REG_SET, .reg = { 1 }, .imm0 = 1), 1, 1));
+	seq_add(&first, SYNC, OP(REG_STORE, .addr = there, .reg = { 1 }));
+	seq_add(&first, SYNC, OP(HALT));
+	check_add(&t, VECTOR, wait_ge(OP(NOP), 9, meet), 1);
+	check_add(&t, VECTOR, OP(COPY, .dst = ap_sbuf(0, 1, 0x100, F32, 16),
+				 .src0 = ap_sbuf(0, 1, 0, F32, 16)), 2);
+	check_add(&t, VECTOR, OP(HALT), 3);
+	neuron_hw_job_gang(&first.block, 7, 2, 0);
+	neuron_hw_job_gang(&t.job.block, 7, 2, 1);
+	seq_submit(&first);
+	seq_submit(&t.job);
+	seq_step(&t.rig);
+	assert_int_equal(seq_wait(&first).status, NEURON_JOB_OK);
+	assert_int_equal(seq_wait(&t.job).status, NEURON_JOB_OK);
+	check_expect(&t, TRN_CHECK_RACE, races);
+	if (races)
+		assert_true(fake_logged(&t.rig.port[0], race_of_gang));
+	else
+		check_expect_none(&t);
+	check_end(&t);
+}
+
+static void test_gang(void **state)
+{
+	(void)state;
+	gang(true, 0);
+	gang(false, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -183,6 +243,7 @@ int main(void)
 		cmocka_unit_test(test_hbm),
 		cmocka_unit_test(test_generated),
 		cmocka_unit_test(test_other_core),
+		cmocka_unit_test(test_gang),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -417,6 +417,26 @@ def test_two_cores_share_a_tensor():
     np.testing.assert_array_equal(nki.simulate(kernel[2])(a), np.stack([a, a]))
 
 
+def test_two_cores_that_do_not_meet(capfd):
+    """A barrier is missing: the check names the instruction of the other core, too."""
+    @nki.jit
+    def kernel(a):
+        out = nl.ndarray((2, 16, 8), a.dtype, buffer=nl.shared_hbm)
+        shared = nl.ndarray((16, 8), a.dtype, buffer=nl.shared_hbm)
+        me = nl.program_id(0)
+        nl.store(shared[me * 8:(me + 1) * 8], nl.load(a[me * 8:(me + 1) * 8]))
+        nl.store(out[me], nl.load(shared))
+        return out
+
+    with pytest.raises(nki.NkiCheckError):
+        nki.simulate(kernel[2])(numbers(16, 8))
+    said = capfd.readouterr().err
+    found = re.findall(r"check race: (sg0\d) queue .*test_core.py:\d+, (?:reads|writes), in no "
+                       r"order with the (?:write|read) of the (sg0\d) queue .*test_core.py:\d+",
+                       said)
+    assert found and all(me != other for me, other in found), said
+
+
 def test_values_are_read_in_the_simulator(capsys):
     @nki.jit
     def kernel(a):

@@ -37,6 +37,7 @@ NRT_STATUS emb_check_wanted(bool *wanted, struct nrt_error *error)
 static struct nrt_report_actor actor_of(const struct trn_report_actor *actor)
 {
 	return (struct nrt_report_actor){
+		.unit = actor->unit,
 		.source = actor->source,
 		.dma_engine = actor->dma_engine,
 		.queue = actor->queue,

@@ -54,6 +54,7 @@ int trn_check_init(struct trn_chip *chip)
 	check = calloc(1, sizeof(*check) + nr * sizeof(check->shadow[0]));
 	if (!check)
 		return -1;
+	pthread_mutex_init(&check->lock, NULL);
 	check->chip = chip;
 	check->nr_shadows = nr;
 	chip->check = check;
@@ -72,6 +73,7 @@ void trn_check_destroy(struct trn_chip *chip)
 		return;
 	for (i = 0; i < check->nr_shadows; i++)
 		trn_shadow_destroy(&check->shadow[i]);
+	pthread_mutex_destroy(&check->lock);
 	free(check);
 	chip->check = NULL;
 }
@@ -174,7 +176,6 @@ void trn_check_job_begin(struct trn_job *job)
 	struct trn_check *check = job->core->chip->check;
 	unsigned int nr = TRN_ACTOR_QUEUE + job->nr_queues;
 	struct trn_check_job *cj;
-	unsigned int i;
 
 	if (!check)
 		return;
@@ -183,19 +184,20 @@ void trn_check_job_begin(struct trn_job *job)
 		return;
 	cj->check = check;
 	cj->job = job;
-	cj->serial = atomic_fetch_add(&check->serial, 1) + 1;
 	cj->nr_actors = nr;
-	for (i = 0; i < nr; i++) {
-		cj->actor[i].job = cj;
-		cj->actor[i].index = i;
-	}
-	if (trn_check_sync_init(cj)) {
+	if (!trn_check_group_join(cj)) {
 		free(cj);
 		return;
 	}
 	pthread_mutex_init(&cj->lock, NULL);
 	job->check = cj;
 	follow_sems(job->core, cj);
+}
+
+void trn_check_job_run(struct trn_job *job)
+{
+	if (job->check)
+		trn_check_group_run(job->check);
 }
 
 void trn_check_job_end(struct trn_job *job)
@@ -207,6 +209,7 @@ void trn_check_job_end(struct trn_job *job)
 	follow_sems(job->core, NULL);
 	job->check = NULL;
 	trn_check_sync_destroy(cj);
+	trn_check_group_leave(cj);
 	pthread_mutex_destroy(&cj->lock);
 	free(cj);
 }
@@ -266,20 +269,13 @@ static void place_text(char *text, size_t size, const struct trn_check_actor *ac
 			 place->offset % stride);
 }
 
-static struct trn_report_actor describe(const struct trn_check_job *cj, unsigned int actor,
+static struct trn_report_actor describe(const struct trn_check_group *group, unsigned int actor,
 					uint32_t pc)
 {
-	const struct trn_queue *queue;
+	struct trn_report_actor who = group->who[actor];
 
-	if (actor < TRN_ACTOR_QUEUE)
-		return (struct trn_report_actor){ .source = (uint16_t)actor, .pc = pc };
-	queue = cj->job->queues[actor - TRN_ACTOR_QUEUE];
-	return (struct trn_report_actor){
-		.source = NEURON_SOURCE_DMA,
-		.dma_engine = (uint16_t)queue->engine,
-		.queue = (uint16_t)queue->index,
-		.pc = pc,
-	};
+	who.pc = pc;
+	return who;
 }
 
 static void actor_text(char *text, size_t size, const struct trn_report_actor *actor)
@@ -298,14 +294,17 @@ static void actor_text(char *text, size_t size, const struct trn_report_actor *a
 static void log_report(const struct trn_check_job *cj, const struct trn_report *report,
 		       uint32_t debug)
 {
-	char who[NAME_MAX_BYTES], other[NAME_MAX_BYTES + 1] = "", line[24] = "";
+	const bool elsewhere = report->other && report->other->unit != report->unit;
+	const char *core_name = elsewhere ? cj->check->chip->core[report->other->unit].name : "";
+	char who[NAME_MAX_BYTES], other[2 * NAME_MAX_BYTES] = "", line[24] = "";
+	int n;
 
 	actor_text(who, sizeof(who), &report->actor);
 	if (debug)
 		snprintf(line, sizeof(line), " (line %u)", debug);
 	if (report->other) {
-		other[0] = ' ';
-		actor_text(other + 1, sizeof(other) - 1, report->other);
+		n = snprintf(other, sizeof(other), " %s%s", core_name, elsewhere ? " " : "");
+		actor_text(other + n, sizeof(other) - (size_t)n, report->other);
 	}
 	trn_log(cj->check->chip, TRN_LOG_WARN, "check %s: %s %s%s %s%s: %s", report->kind,
 		cj->job->core->name, who, line, report->what, other, report->where);
@@ -325,7 +324,7 @@ void trn_check_report(struct trn_check_actor *actor, enum trn_check_kind kind,
 		.unit = cj->job->core->index,
 		.job_id = cj->job->block.job_id,
 		.kind = kind_names[kind],
-		.actor = describe(cj, actor->index, actor->pc),
+		.actor = describe(cj->group, actor->index, actor->pc),
 		.what = what,
 		.where = where,
 	};
@@ -335,7 +334,7 @@ void trn_check_report(struct trn_check_actor *actor, enum trn_check_kind kind,
 	atomic_fetch_add(&cj->check->reports[kind], 1);
 	place_text(where, sizeof(where), actor, place);
 	if (race) {
-		other = describe(cj, trn_race_actor(race), trn_race_pc(race));
+		other = describe(cj->group, trn_race_actor(race), trn_race_pc(race));
 		report.other = &other;
 	}
 	if (chip->port->report)

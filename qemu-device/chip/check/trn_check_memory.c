@@ -21,7 +21,7 @@
  * struct trn_shadow_page - of a page that is neither all written nor all unwritten
  *	or that a job has used
  * @written: a bit for each byte
- * @serial: of the job that @race is about
+ * @serial: of the group that @race is about
  * @race: TRN_RACE_SLOTS for each line, or NULL
  */
 struct trn_shadow_page {
@@ -306,10 +306,10 @@ void trn_shadow_take(struct trn_shadow *shadow, uint64_t offset, uint64_t len,
 		trn_shadow_written(shadow, offset, len);
 }
 
-/* Accesses of the visitor's job to a line; NULL: no memory. */
+/* Accesses of the visitor's group to a line; NULL: no memory. */
 static struct trn_race *races_of(struct trn_visit *visit)
 {
-	const uint32_t serial = visit->actor->job->serial;
+	const uint32_t serial = visit->actor->job->group->serial;
 	struct trn_shadow_page *page;
 
 	page = page_get(visit->shadow, visit->line / TRN_SHADOW_LINES);
@@ -362,15 +362,15 @@ static void visit_line(struct trn_visit *visit)
 	visit->mask = 0;
 }
 
-/* Not between jobs: what they share is in order by more than is seen here. */
+/* Not between groups: what they share is in order by more than is seen here. */
 static bool may_race(const struct trn_check_actor *actor,
 		     const struct trn_check_place *place)
 {
 	const struct trn_check_job *cj = actor->job;
 
-	return place->chip == cj->check->chip && !atomic_load(&cj->blind) &&
+	return place->chip == cj->check->chip && !atomic_load(&cj->group->blind) &&
 	       (place->place == TRN_PLACE_HBM ||
-		place->index == cj->job->core->tpb->index);
+		cj->group->cores & NEURON_BIT(place->index));
 }
 
 bool trn_visit_begin(struct trn_visit *visit, struct trn_check_actor *actor,

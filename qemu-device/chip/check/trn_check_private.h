@@ -42,14 +42,18 @@ struct trn_shadow {
 
 /**
  * struct trn_check - of a chip
- * @serial: of the newest job
+ * @lock: @groups, and of each group what the members that come change
+ * @groups: of gangs of which a member is there
+ * @serial: of the newest group
  * @shadow: HBM stacks, then SBUF and PSUM of each core
  * @reports: by kind
  */
 struct trn_check {
 	struct trn_chip *chip;
 	unsigned int nr_shadows;
-	_Atomic uint32_t serial;
+	pthread_mutex_t lock;
+	struct trn_check_group *groups;
+	uint32_t serial;
 	_Atomic uint64_t reports[TRN_CHECK_KINDS];
 	struct trn_shadow shadow[];
 };
@@ -57,9 +61,39 @@ struct trn_check {
 struct trn_check_line;
 
 /**
+ * struct trn_check_group - a job, or the jobs of a gang: among them it is known what comes before
+ *	what
+ * @next: in trn_check.groups
+ * @gang: its number; 0: the group of one job
+ * @serial: no other group of the chip has it
+ * @members: jobs that have not ended
+ * @nr_actors: of all members that have come
+ * @cores: a bit for each NeuronCore whose SBUF and PSUM the members have for themselves
+ * @running: no member comes any more; before, nothing is known and nothing needs to be
+ * @blind: memory was short: nothing can be told of races
+ * @now: time of each actor; only the actor itself changes it
+ * @clock: of each actor, what it has seen of the others: @nr_actors times @nr_actors
+ * @who: each actor as reports name it, with a pc of 0
+ *
+ * All members of a gang come before one of them runs.
+ */
+struct trn_check_group {
+	struct trn_check_group *next;
+	uint64_t gang;
+	uint32_t serial;
+	unsigned int members;
+	unsigned int nr_actors;
+	uint32_t cores;
+	_Atomic bool running;
+	_Atomic bool blind;
+	_Atomic uint32_t *now;
+	uint32_t *clock;
+	struct trn_report_actor *who;
+};
+
+/**
  * struct trn_check_actor - a sequencer or queue
- * @clock: time of each other actor that this one has seen; its own entry is not used
- * @now: the actor's own time; other tasks read it
+ * @index: in the group
  * @trigger: of a queue: descriptors of M2S and S2M, under the job's lock
  * @triggered_by: engines that triggered it
  */
@@ -68,26 +102,20 @@ struct trn_check_actor {
 	unsigned int index;
 	uint32_t pc;
 	uint32_t debug;
-	uint32_t *clock;
-	_Atomic uint32_t now;
 	struct trn_check_line *trigger[2];
 	uint32_t triggered_by;
 };
 
 /**
  * struct trn_check_job - of a job
- * @serial: no other job of the chip has it
- * @blind: memory was short: nothing can be told of races
  * @line: semaphores and events of the core (TRN_SEM_OF_EVENT), under their lock
  * @lock: @reported, @nr_reported, triggers
  * @reported: kind, actor and pc of reports that have been made
  */
 struct trn_check_job {
 	struct trn_check *check;
+	struct trn_check_group *group;
 	struct trn_job *job;
-	uint32_t serial;
-	_Atomic bool blind;
-	uint32_t *clocks;
 	struct trn_check_line *line[TRN_TIME_SEMS];
 	pthread_mutex_t lock;
 	unsigned int nr_reported;
@@ -96,7 +124,26 @@ struct trn_check_job {
 	struct trn_check_actor actor[];
 };
 
-int trn_check_sync_init(struct trn_check_job *cj);
+/* @cj, with its actors, joins the group of its gang or has one for itself. False: no memory. */
+bool trn_check_group_join(struct trn_check_job *cj);
+/* Before the first actor of a member runs: nobody joins any more. */
+void trn_check_group_run(struct trn_check_job *cj);
+void trn_check_group_leave(struct trn_check_job *cj);
+
+/* What @actor has seen of the others; its own entry is not used. */
+static inline uint32_t *trn_check_clock(const struct trn_check_actor *actor)
+{
+	const struct trn_check_group *group = actor->job->group;
+
+	return &group->clock[(size_t)actor->index * group->nr_actors];
+}
+
+static inline _Atomic uint32_t *trn_check_now(const struct trn_check_actor *actor)
+{
+	return &actor->job->group->now[actor->index];
+}
+
+/* Lines of a job that ends. */
 void trn_check_sync_destroy(struct trn_check_job *cj);
 
 #define TRN_RACE_SLOTS	4

@@ -42,7 +42,7 @@ static bool came_before(const struct trn_race *race,
 {
 	unsigned int who = trn_race_actor(race);
 
-	return who == actor->index || race->time <= actor->clock[who];
+	return who == actor->index || race->time <= trn_check_clock(actor)[who];
 }
 
 /* Whoever races with @race also races with the new access. */
@@ -56,7 +56,7 @@ uint64_t trn_race_access(struct trn_race *slots, struct trn_check_actor *actor,
 {
 	struct trn_race access = {
 		.mask = mask,
-		.time = atomic_load(&actor->now),
+		.time = atomic_load(trn_check_now(actor)),
 		.where = where_of(actor, write),
 	};
 	struct trn_race *slot, *room = NULL;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /*
- * Checks: what happened before what. Each actor of a job has a vector clock; what
+ * Checks: what happened before what. Each actor of a group has a vector clock; what
  * it releases at posts and triggers is kept with the semaphore or queue, and
  * whoever waits gets what its wait needed: of posts that add up, those up to the
  * one that made the value large enough, whatever else had been posted by then.
  *
- * Actors of other jobs and software are taken to have seen everything. So there is
+ * Actors of other groups and software are taken to have seen everything. So there is
  * no false alarm, but maybe a race that is not told.
  */
 #include <stdlib.h>
@@ -43,28 +43,34 @@ static void join(uint32_t *to, const uint32_t *from, unsigned int nr)
 			to[i] = from[i];
 }
 
+static void join_now(uint32_t *to, const struct trn_check_group *group, unsigned int actor)
+{
+	uint32_t now = atomic_load(&group->now[actor]);
+
+	if (to[actor] < now)
+		to[actor] = now;
+}
+
 /* What a release carries. NULL: of somebody else, who may have seen everything. */
-static void join_actor(uint32_t *to, struct trn_check_job *cj,
+static void join_actor(uint32_t *to, const struct trn_check_group *group,
 		       const struct trn_check_actor *actor)
 {
 	unsigned int i;
 
 	if (actor) {
-		join(to, actor->clock, cj->nr_actors);
-		if (to[actor->index] < atomic_load(&actor->now))
-			to[actor->index] = atomic_load(&actor->now);
+		join(to, trn_check_clock(actor), group->nr_actors);
+		join_now(to, group, actor->index);
 		return;
 	}
-	for (i = 0; i < cj->nr_actors; i++)
-		if (to[i] < atomic_load(&cj->actor[i].now))
-			to[i] = atomic_load(&cj->actor[i].now);
+	for (i = 0; i < group->nr_actors; i++)
+		join_now(to, group, i);
 }
 
 /* What the actor does from here on is not part of what it has released. */
 static void tick(struct trn_check_actor *actor)
 {
 	if (actor)
-		atomic_fetch_add(&actor->now, 1);
+		atomic_fetch_add(trn_check_now(actor), 1);
 }
 
 /* --- Lines --- */
@@ -72,18 +78,18 @@ static void tick(struct trn_check_actor *actor)
 static uint32_t *clock_at(const struct trn_check_job *cj,
 			  struct trn_check_line *line, unsigned int i)
 {
-	return &line->clock[(size_t)i * cj->nr_actors];
+	return &line->clock[(size_t)i * cj->group->nr_actors];
 }
 
 /* Without memory for one nothing can be told of races any more. */
 static struct trn_check_line *line_new(struct trn_check_job *cj, int64_t base)
 {
-	size_t words = (RELEASES + 1) * (size_t)cj->nr_actors;
+	size_t words = (RELEASES + 1) * (size_t)cj->group->nr_actors;
 	struct trn_check_line *line;
 
 	line = calloc(1, sizeof(*line) + words * sizeof(line->clock[0]));
 	if (!line) {
-		atomic_store(&cj->blind, true);
+		atomic_store(&cj->group->blind, true);
 		return NULL;
 	}
 	line->base = base;
@@ -100,14 +106,14 @@ static void line_collapse(const struct trn_check_job *cj,
 	line->taken = 0;
 	line->nr = 1;
 	line->sum[0] = 0;
-	memcpy(line->clock, line->all, cj->nr_actors * sizeof(line->clock[0]));
+	memcpy(line->clock, line->all, cj->group->nr_actors * sizeof(line->clock[0]));
 }
 
 /* The two oldest become one, with the lower value and the later clock. */
 static void line_merge(const struct trn_check_job *cj,
 		       struct trn_check_line *line)
 {
-	size_t row = cj->nr_actors * sizeof(line->clock[0]);
+	size_t row = cj->group->nr_actors * sizeof(line->clock[0]);
 
 	memmove(line->clock, clock_at(cj, line, 1), (line->nr - 1) * row);
 	memmove(&line->sum[1], &line->sum[2],
@@ -118,13 +124,13 @@ static void line_merge(const struct trn_check_job *cj,
 static void line_add(struct trn_check_job *cj, struct trn_check_line *line,
 		     const struct trn_check_actor *actor, int64_t value)
 {
-	size_t row = cj->nr_actors * sizeof(line->clock[0]);
+	size_t row = cj->group->nr_actors * sizeof(line->clock[0]);
 
 	if (line->nr == RELEASES)
 		line_merge(cj, line);
 	line->sum[line->nr] = line->sum[line->nr - 1] + value;
 	memcpy(clock_at(cj, line, line->nr), clock_at(cj, line, line->nr - 1), row);
-	join_actor(clock_at(cj, line, line->nr), cj, actor);
+	join_actor(clock_at(cj, line, line->nr), cj->group, actor);
 	line->nr++;
 }
 
@@ -160,14 +166,17 @@ static struct trn_check_line *line_of(struct trn_check_job *cj, unsigned int sem
 void trn_check_post(struct trn_check_job *cj, struct trn_check_actor *actor,
 		    unsigned int sem, unsigned int op, int32_t value, int32_t old)
 {
-	struct trn_check_line *line = line_of(cj, sem, old);
 	int64_t delta = op == NEURON_SYNC_POST_SUB ? -(int64_t)value : value;
+	struct trn_check_line *line;
 
+	if (!atomic_load(&cj->group->running))
+		return;
+	line = line_of(cj, sem, old);
 	if (!line)
 		return;
-	if (actor && actor->job != cj)
+	if (actor && actor->job->group != cj->group)
 		actor = NULL;
-	join_actor(line->all, cj, actor);
+	join_actor(line->all, cj->group, actor);
 	if (op == NEURON_SYNC_POST_SET)
 		line_collapse(cj, line, value);
 	else if (delta > 0)
@@ -180,18 +189,21 @@ void trn_check_post(struct trn_check_job *cj, struct trn_check_actor *actor,
 void trn_check_wait(struct trn_check_job *cj, struct trn_check_actor *actor,
 		    unsigned int sem, unsigned int sync, int32_t value, int32_t have)
 {
-	struct trn_check_line *line = line_of(cj, sem, have);
+	struct trn_check_line *line;
 	const uint32_t *clock;
 
+	if (!atomic_load(&cj->group->running))
+		return;
+	line = line_of(cj, sem, have);
 	if (!line || !actor || actor->job != cj)
 		return;
 	clock = line->all;
 	if (NEURON_GET(NEURON_SYNC_WAIT, sync) == NEURON_SYNC_WAIT_GE)
 		clock = line_reached(cj, line, value);
-	join(actor->clock, clock, cj->nr_actors);
+	join(trn_check_clock(actor), clock, cj->group->nr_actors);
 	if (!(sync & NEURON_SYNC_TAKE))
 		return;
-	join_actor(line->all, cj, actor);
+	join_actor(line->all, cj->group, actor);
 	line->taken += value;
 	tick(actor);
 }
@@ -215,7 +227,7 @@ void trn_check_trigger(struct trn_check_actor *actor, unsigned int queue_actor,
 	cj = actor->job;
 	queue = &cj->actor[queue_actor];
 	pthread_mutex_lock(&cj->lock);
-	queue->triggered_by |= NEURON_BIT(actor->index);
+	queue->triggered_by |= NEURON_BIT(actor - cj->actor);
 	for (i = 0; i < 2; i++) {
 		if (!queue->trigger[i])
 			queue->trigger[i] = line_new(cj, 0);
@@ -234,8 +246,8 @@ static void take_triggers(struct trn_check_actor *queue,
 
 	if (!line || !count)
 		return;
-	join(queue->clock, mixed ? clock_at(cj, line, line->nr - 1) :
-				   line_reached(cj, line, count), cj->nr_actors);
+	join(trn_check_clock(queue), mixed ? clock_at(cj, line, line->nr - 1) :
+				   line_reached(cj, line, count), cj->group->nr_actors);
 	line->taken += count;
 }
 
@@ -251,22 +263,6 @@ void trn_check_packet(struct trn_check_actor *queue, uint32_t m2s, uint32_t s2m)
 
 /* --- Jobs --- */
 
-/* 0, or -1: no memory. */
-int trn_check_sync_init(struct trn_check_job *cj)
-{
-	size_t nr = cj->nr_actors;
-	unsigned int i;
-
-	cj->clocks = calloc(nr * nr, sizeof(cj->clocks[0]));
-	if (!cj->clocks)
-		return -1;
-	for (i = 0; i < nr; i++) {
-		cj->actor[i].clock = &cj->clocks[i * nr];
-		atomic_init(&cj->actor[i].now, 1);
-	}
-	return 0;
-}
-
 void trn_check_sync_destroy(struct trn_check_job *cj)
 {
 	unsigned int i;
@@ -277,5 +273,4 @@ void trn_check_sync_destroy(struct trn_check_job *cj)
 		free(cj->actor[i].trigger[0]);
 		free(cj->actor[i].trigger[1]);
 	}
-	free(cj->clocks);
 }

@@ -277,6 +277,7 @@ static void start_engines(struct trn_core *core, struct trn_job *job)
 	const struct neuron_hw_start *start = job->block.start;
 	unsigned int i;
 
+	trn_check_job_run(job);
 	/* All of them before the first one runs: the replay goes past none of them. */
 	for (i = 0; i < NEURON_NR_ENGINES; i++)
 		if (start[i].count)

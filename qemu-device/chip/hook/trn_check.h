@@ -4,6 +4,7 @@
  * hardware would not report.
  *
  *	trn_check.c		chips, jobs, reports
+ *	trn_check_group.c	jobs of a gang together
  *	trn_check_memory.c	shadow of the memories: which bytes were written
  *	trn_check_inst.c	what an instruction reads and writes
  *	trn_check_access.c	what DMA queues and memory words move
@@ -67,8 +68,11 @@ void trn_check_written(const struct trn_loc *loc, size_t len);
 /* Those that nobody has written, from loc->offset on; they count as written then. */
 void trn_check_unwritten(const struct trn_loc *loc, uint64_t len, struct trn_unwritten *found);
 
-/* Before the actors of a job start, and when none of them runs any more. */
+/* Before the actors of a job start, a gang's before it is complete. */
 void trn_check_job_begin(struct trn_job *job);
+/* They start now. */
+void trn_check_job_run(struct trn_job *job);
+/* None of them runs any more. */
 void trn_check_job_end(struct trn_job *job);
 
 /*
@@ -95,7 +99,7 @@ void trn_check_packet(struct trn_check_actor *queue, uint32_t m2s, uint32_t s2m)
 /*
  * Under the lock of the semaphores of @cj's core: semaphore or event @sem
  * (TRN_SEM_OF_EVENT) is about to change from @old; a wait of @actor is over with the
- * value @have. NULL, or an actor of another job: somebody else.
+ * value @have. NULL, or an actor of a job that is in no gang with it: somebody else.
  */
 void trn_check_post(struct trn_check_job *cj, struct trn_check_actor *actor,
 		    unsigned int sem, unsigned int op, int32_t value, int32_t old);

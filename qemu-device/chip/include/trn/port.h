@@ -30,6 +30,7 @@ enum trn_log_level {
 
 /**
  * struct trn_report_actor - who made an access
+ * @unit: NeuronCore or CC-core whose job it is
  * @source: enum neuron_engine, or NEURON_SOURCE_DMA
  * @dma_engine: of a DMA queue
  * @queue: of a DMA queue
@@ -37,6 +38,7 @@ enum trn_log_level {
  *	NEURON_UDMA_PC_GENERATED | number of the packet, when an instruction generated it
  */
 struct trn_report_actor {
+	uint16_t unit;
 	uint16_t source;
 	uint16_t dma_engine;
 	uint16_t queue;
