@@ -20,7 +20,7 @@
 
 static uint8_t *hbm(struct neff_rig *loaded)
 {
-	return trn_chip_hbm(loaded->rig->chip[0], loaded->core);
+	return trn_chip_hbm(loaded->rig->chip[0], loaded->stack);
 }
 
 static size_t host_at(const struct neff_rig *loaded, size_t offset)
@@ -53,6 +53,7 @@ enum {
 	EXTRA_RINGS,
 	EXTRA_CONSTANTS,
 	EXTRA_SEMS,
+	EXTRA_SIBLING,		/* semaphores of the other core of the pair */
 	NR_EXTRA
 };
 
@@ -61,6 +62,28 @@ static uint32_t extra_window(const struct neff_rig *loaded, unsigned int extra)
 	const struct neff_graph *graph = loaded->graph;
 
 	return (graph->nr_vars ? graph->vars[graph->nr_vars - 1].var_id + 1 : 0) + extra;
+}
+
+/* The place that the first core of a pair has for it; 0: none. */
+static uint64_t shared_place(const struct neff_rig *loaded, const struct neff_var *var)
+{
+	const struct neff_graph *graph;
+	size_t i;
+
+	if (!loaded->first || (var->type != NEFF_VAR_INPUT && var->type != NEFF_VAR_OUTPUT))
+		return 0;
+	graph = loaded->first->graph;
+	for (i = 0; i < graph->nr_vars; i++)
+		if (!strcmp(graph->vars[i].name, var->name))
+			return loaded->first->at[i];
+	return 0;
+}
+
+/* Others have windows onto what a core has itself. */
+static bool is_in_hbm(const struct neff_var *var)
+{
+	return var->type != NEFF_VAR_STATE && var->type != NEFF_VAR_SIBLING_STATE &&
+	       var->type != NEFF_VAR_SIBLING_SEM;
 }
 
 static void place_vars(struct neff_rig *loaded)
@@ -73,10 +96,11 @@ static void place_vars(struct neff_rig *loaded)
 	for (i = 0; i < graph->nr_vars; i++) {
 		const struct neff_var *var = &graph->vars[i];
 
-		/* SBUF has its own. */
-		if (var->type == NEFF_VAR_STATE)
+		if (!is_in_hbm(var))
 			continue;
-		loaded->at[i] = take(loaded, var->size);
+		loaded->at[i] = shared_place(loaded, var);
+		if (!loaded->at[i])
+			loaded->at[i] = take(loaded, var->size);
 		if (neff_var_has_contents(var))
 			memcpy(hbm(loaded) + loaded->at[i], var->data, var->size);
 	}
@@ -121,32 +145,26 @@ static void place_rings(struct neff_rig *loaded)
 	}
 }
 
-void neff_rig_load(struct neff_rig *loaded, struct seq_rig *rig, const void *bytes, size_t size)
-{
-	neff_rig_load_on(loaded, rig, 0, bytes, size);
-}
-
-void neff_rig_load_on(struct neff_rig *loaded, struct seq_rig *rig, unsigned int core,
-		      const void *bytes, size_t size)
+/* Subgraph @graph, behind what lies in @loaded's stack of HBM already. */
+static void load_graph(struct neff_rig *loaded, const void *bytes, size_t size,
+		       unsigned int graph)
 {
 	const struct neff_limits limits = {
 		.unpacked_bytes = NEURON_MIB(64),
 		.validate_hash = true,
 	};
-	struct dma_windows windows;
+	struct dma_windows windows = { 0 };
 	struct nrt_error error;
 
-	memset(loaded, 0, sizeof(*loaded));
-	assert_true(core < rig->chip[0]->gen->nr_hbm);
-	assert_true(HOST_FIRST + (core + 1) * HOST_STRIDE <= rig->port[0].host_size);
-	loaded->rig = rig;
-	loaded->core = core;
-	loaded->next = HBM_FIRST;
+	assert_true(HOST_FIRST + (loaded->core + 1) * HOST_STRIDE <=
+		    loaded->rig->port[0].host_size);
 	if (neff_read(bytes, size, &limits, &loaded->neff, &error))
 		fail_msg("%s", error.text);
-	loaded->graph = &loaded->neff->graphs[0];
+	assert_true(graph < loaded->neff->nr_graphs);
+	loaded->graph = &loaded->neff->graphs[graph];
 	windows.constants = extra_window(loaded, EXTRA_CONSTANTS);
 	windows.semaphores = extra_window(loaded, EXTRA_SEMS);
+	windows.sibling = extra_window(loaded, EXTRA_SIBLING);
 	if (dma_program_build(loaded->graph, &windows, MAX_DESCS, &loaded->program, &error))
 		fail_msg("%s", error.text);
 	place_vars(loaded);
@@ -155,6 +173,29 @@ void neff_rig_load_on(struct neff_rig *loaded, struct seq_rig *rig, unsigned int
 	loaded->constants = take(loaded, loaded->program.constants.bytes);
 	memcpy(hbm(loaded) + loaded->constants, loaded->program.constants.data,
 	       loaded->program.constants.bytes);
+}
+
+void neff_rig_load(struct neff_rig *loaded, struct seq_rig *rig, const void *bytes, size_t size)
+{
+	neff_rig_load_on(loaded, rig, 0, bytes, size);
+}
+
+void neff_rig_load_on(struct neff_rig *loaded, struct seq_rig *rig, unsigned int core,
+		      const void *bytes, size_t size)
+{
+	assert_true(core < rig->chip[0]->gen->nr_hbm);
+	*loaded = (struct neff_rig){ .rig = rig, .core = core, .stack = core, .next = HBM_FIRST };
+	load_graph(loaded, bytes, size, 0);
+}
+
+void neff_rig_load_pair(struct neff_rig pair[2], struct seq_rig *rig, const void *bytes,
+			size_t size)
+{
+	pair[0] = (struct neff_rig){ .rig = rig, .next = HBM_FIRST };
+	load_graph(&pair[0], bytes, size, 0);
+	pair[1] = (struct neff_rig){ .rig = rig, .core = 1, .first = &pair[0],
+				     .next = pair[0].next };
+	load_graph(&pair[1], bytes, size, 1);
 }
 
 void neff_rig_free(struct neff_rig *loaded)
@@ -182,25 +223,42 @@ static struct neuron_hw_window hbm_window(struct neff_rig *loaded, uint64_t at, 
 	if (!length)
 		return (struct neuron_hw_window){ 0 };
 	return neuron_hw_window_memory(NEURON_WINDOW_HBM, rights,
-				       loaded->rig->chip[0]->gen->hbm_addr[loaded->core] + at,
+				       loaded->rig->chip[0]->gen->hbm_addr[loaded->stack] + at,
 				       length);
+}
+
+/* Semaphores of @core; of the other one of a pair they can be posted only. */
+static struct neuron_hw_window sems_window(const struct neff_rig *loaded, unsigned int core,
+					   uint32_t first, uint32_t count)
+{
+	const uint64_t tpb = loaded->rig->chip[0]->gen->tpb_addr[core];
+
+	return neuron_hw_window_sems(core == loaded->core ? NEURON_WINDOW_RIGHTS :
+							    NEURON_WINDOW_WRITE,
+				     tpb + NEURON_TPB_SEM, first, count, 0);
 }
 
 static struct neuron_hw_window var_window(struct neff_rig *loaded, size_t i)
 {
 	const struct neff_var *var = &loaded->graph->vars[i];
-	const uint64_t tpb = loaded->rig->chip[0]->gen->tpb_addr[loaded->core];
+	const __u64 *tpb = loaded->rig->chip[0]->gen->tpb_addr;
+	const unsigned int sibling = loaded->core ^ 1;
 
 	if (var->type == NEFF_VAR_STATE)
 		return neuron_hw_window_memory(NEURON_WINDOW_SBUF, NEURON_WINDOW_RIGHTS,
-					       tpb + NEURON_TPB_SBUF, NEURON_TPB_SBUF_SIZE);
+					       tpb[loaded->core] + NEURON_TPB_SBUF,
+					       NEURON_TPB_SBUF_SIZE);
+	if (var->type == NEFF_VAR_SIBLING_STATE)
+		return neuron_hw_window_grant(NEURON_WINDOW_RIGHTS, tpb[sibling] + NEURON_TPB_SBUF,
+					      NEURON_TPB_SBUF_SIZE, 0);
+	if (var->type == NEFF_VAR_SIBLING_SEM)
+		return sems_window(loaded, sibling, var->first, var->count);
 	return hbm_window(loaded, loaded->at[i], var->size, NEURON_WINDOW_READ |
 			  (var->type == NEFF_VAR_INPUT ? 0 : NEURON_WINDOW_WRITE));
 }
 
 static uint32_t write_windows(struct neff_rig *loaded, struct neuron_hw_window *table)
 {
-	const uint64_t tpb = loaded->rig->chip[0]->gen->tpb_addr[loaded->core];
 	const struct neff_graph *graph = loaded->graph;
 	uint32_t first = extra_window(loaded, 0);
 	size_t i;
@@ -217,9 +275,10 @@ static uint32_t write_windows(struct neff_rig *loaded, struct neuron_hw_window *
 	table[first + EXTRA_CONSTANTS] = hbm_window(loaded, loaded->constants,
 						    loaded->program.constants.bytes,
 						    NEURON_WINDOW_READ);
-	table[first + EXTRA_SEMS] = neuron_hw_window_sems(NEURON_WINDOW_RIGHTS,
-							  tpb + NEURON_TPB_SEM, 0,
-							  NEURON_NR_SEMAPHORES, 0);
+	table[first + EXTRA_SEMS] = sems_window(loaded, loaded->core, 0, NEURON_NR_SEMAPHORES);
+	if (loaded->gang)
+		table[first + EXTRA_SIBLING] = sems_window(loaded, loaded->core ^ 1, 0,
+							   NEURON_NR_SEMAPHORES);
 	return first + NR_EXTRA;
 }
 
@@ -252,6 +311,8 @@ static void write_job(struct neff_rig *loaded, struct neuron_hw_job *job)
 	neuron_hw_job_windows(job, host_addr(loaded, HOST_WINDOWS),
 			      write_windows(loaded, host(loaded, HOST_WINDOWS)));
 	neuron_hw_job_queues(job, host_addr(loaded, HOST_QUEUES), loaded->program.nr_rings);
+	if (loaded->gang)
+		neuron_hw_job_gang(job, loaded->gang, 2, loaded->core);
 	for (i = 0; i < NEURON_NR_SEMAPHORES / 64; i++)
 		neuron_hw_job_sem_clear(job, i, graph->sem_clear[i]);
 	for (e = 0; e < NEURON_NR_ENGINES; e++) {
@@ -273,6 +334,16 @@ void neff_rig_submit(struct neff_rig *loaded)
 	memset(host(loaded, HOST_COMPLETION), 0, sizeof(struct neuron_hw_completion));
 	trn_chip_mmio_write(chip, doorbell + NEURON_CORE_DOORBELL_LO, (uint32_t)at, 4);
 	trn_chip_mmio_write(chip, doorbell + NEURON_CORE_DOORBELL_HI, at >> 32, 4);
+}
+
+void neff_rig_submit_pair(struct neff_rig pair[2], uint64_t gang)
+{
+	unsigned int core;
+
+	for (core = 0; core < 2; core++) {
+		pair[core].gang = gang;
+		neff_rig_submit(&pair[core]);
+	}
 }
 
 struct neuron_hw_completion neff_rig_record(struct neff_rig *loaded)

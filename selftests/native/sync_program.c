@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "sync_program.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "neuron/address.h"
@@ -11,30 +10,16 @@
 const char *const sync_kind_name[SYNC_KINDS] = {
 	"matmul", "vector", "scalar", "gpsimd", "gather", "index", "register", "word", "load",
 	"store", "move", "spread", "generated", "indexed", "loop", "nested", "while", "if", "else",
+	"barrier", "sent", "arrived",
 };
 
 #define INST(name, ...)	((struct neuron_inst){ .opcode = NEURON_OP_##name, __VA_ARGS__ })
 #define F32	NEURON_DTYPE_FP32
 
-#define INDEX_AT	SYNC_WIDE	/* bytes in SBUF: uint32, below SYNC_MAX_INDEX */
+/* Bytes in SBUF, behind the tiles. */
+#define INDEX_AT	SYNC_WIDE	/* uint32, below SYNC_MAX_INDEX */
 #define INDEX16_AT	(INDEX_AT + SYNC_BYTES)	/* uint16 */
-
-/* Variables and queues, in the order in which begin() makes them. */
-enum { VAR_X = 1, VAR_T, VAR_Y, VAR_SBUF_OUT, VAR_PSUM_OUT, VAR_INDICES, VAR_SBUF, VAR_BLOCKS };
-enum { QUEUE_A, QUEUE_B, QUEUE_C, QUEUE_D, QUEUE_MADE, NR_QUEUES };
-
-static const struct {
-	const char *name;
-	const char *type;
-	enum neuron_engine owner;
-	unsigned int queues;
-} queue_of[NR_QUEUES] = {
-	{ "a", "data", NEURON_ENGINE_SYNC, 1 },
-	{ "b", "data", NEURON_ENGINE_SCALAR, 1 },
-	{ "c", "data", NEURON_ENGINE_SYNC, 4 },
-	{ "d", "data", NEURON_ENGINE_GPSIMD, 2 },
-	{ "made", "dynamic", NEURON_ENGINE_SYNC, 1 },
-};
+#define ARRIVED_AT	(INDEX16_AT + SYNC_BYTES) /* from the other core, in turns */
 
 /* --- Chance --- */
 
@@ -255,18 +240,34 @@ static void add_register(struct sync_program *program)
 	add_inst(program, SYNC_REGISTER, engine, inst);
 }
 
+/*
+ * The rows of a matrix that a core of a pair may use: until they meet the next time the cores have
+ * one half each of what they write. *@first: the first row.
+ */
+static unsigned int own_rows(const struct sync_program *program, unsigned int var,
+			     unsigned int *first)
+{
+	*first = 0;
+	if (!program->pair || var == SYNC_VAR_X)
+		return SYNC_ROWS;
+	*first = (program->core + program->phase) % 2 * SYNC_ROWS / 2;
+	return SYNC_ROWS / 2;
+}
+
 static void add_word(struct sync_program *program)
 {
 	enum neuron_engine engine = below(program, NEURON_NR_ENGINES);
-	uint64_t at = below(program, SYNC_ROWS * SYNC_BYTES / 4) * 4;
-	unsigned int from = chance(program, 50) ? VAR_X : VAR_T;
-	unsigned int to = chance(program, 50) ? VAR_Y : VAR_T;
+	unsigned int from = chance(program, 50) ? SYNC_VAR_X : SYNC_VAR_T;
+	unsigned int to = chance(program, 50) ? SYNC_VAR_Y : SYNC_VAR_T;
+	unsigned int first, own = own_rows(program, from, &first);
+	uint64_t at = first * SYNC_BYTES + below(program, own * SYNC_BYTES / 4) * 4;
 
 	add_inst(program, SYNC_WORD, engine,
 		 INST(REG_LOAD, .reg = { 30 }, .addr = neuron_window_addr(from, at)));
-	at = below(program, 64) * 4;
+	own_rows(program, to, &first);
+	at = first * SYNC_BYTES + below(program, 64) * 4;
 	if (chance(program, 30)) {
-		to = VAR_SBUF;
+		to = SYNC_VAR_SBUF;
 		at = nb_sbuf_offset(below(program, 128), below(program, SYNC_WIDE / 4) * 4);
 	}
 	add_inst(program, SYNC_WORD, engine,
@@ -275,11 +276,12 @@ static void add_word(struct sync_program *program)
 
 /* --- Transfers --- */
 
-/* A block of a matrix: @rows of @bytes. */
+/* A block of a matrix: @rows of @bytes; of a pair at most 64 rows. */
 static struct nb_side any_block(struct sync_program *program, unsigned int var,
 				unsigned int rows, unsigned int bytes)
 {
-	unsigned int row = below(program, SYNC_ROWS / rows) * rows;
+	unsigned int first, own = own_rows(program, var, &first);
+	unsigned int row = first + below(program, own / rows) * rows;
 	unsigned int at = below(program, SYNC_BYTES / bytes) * bytes;
 
 	return nb_rows(var, row * SYNC_BYTES + at, bytes, rows, SYNC_BYTES);
@@ -290,23 +292,26 @@ static struct nb_side any_part(struct sync_program *program, unsigned int rows,
 {
 	unsigned int first = below(program, 128 / rows) * rows;
 
-	return nb_rows(VAR_SBUF, nb_sbuf_offset(first, any_place(program, bytes / 4)), bytes,
+	return nb_rows(SYNC_VAR_SBUF, nb_sbuf_offset(first, any_place(program, bytes / 4)), bytes,
 		       rows, NEURON_TPB_SBUF_STRIDE);
 }
 
 static void add_dma(struct sync_program *program)
 {
-	unsigned int rows = 32u << below(program, 3), bytes = 64u << below(program, 3);
+	unsigned int rows = 32u << below(program, program->pair ? 2 : 3);
+	unsigned int bytes = 64u << below(program, 3);
 	enum sync_kind kind = SYNC_LOAD + below(program, 3);
 	struct sync_op *op = add(program, SYNC_OP_DMA);
+	unsigned int from = SYNC_VAR_T;
 
-	op->queue = below(program, QUEUE_MADE);
-	if (queue_of[op->queue].queues > 1)
+	op->queue = below(program, SYNC_QUEUE_MADE);
+	if (sync_queue[op->queue].queues > 1)
 		program->kinds[SYNC_SPREAD]++;
 	program->kinds[kind]++;
-	op->from = any_block(program, kind == SYNC_LOAD && chance(program, 50) ? VAR_X : VAR_T,
-			     rows, bytes);
-	op->to = any_block(program, chance(program, 70) ? VAR_Y : VAR_T, rows, bytes);
+	if (kind == SYNC_LOAD && chance(program, 50))
+		from = SYNC_VAR_X;
+	op->from = any_block(program, from, rows, bytes);
+	op->to = any_block(program, chance(program, 70) ? SYNC_VAR_Y : SYNC_VAR_T, rows, bytes);
 	if (kind == SYNC_LOAD)
 		op->to = any_part(program, rows, bytes);
 	if (kind == SYNC_STORE)
@@ -329,11 +334,11 @@ static void add_generated(struct sync_program *program)
 	struct neuron_udma_dge dge = { .op = { .op = NEURON_UDMA_OP_COPY, .nr_src = 1,
 					       .nr_dst = 1, .src_dtype = F32, .dst_dtype = F32 } };
 	bool indexed = chance(program, 40), load = chance(program, 60);
-	struct nb_side block = any_block(program, load && chance(program, 60) ? VAR_X : VAR_T,
-					 32, bytes);
+	unsigned int var = load && chance(program, 60) ? SYNC_VAR_X : SYNC_VAR_T;
+	struct nb_side block = any_block(program, var, 32, bytes);
 	struct nb_side part = any_part(program, 32, bytes);
 	uint64_t hbm = neuron_window_addr(block.var, block.offset);
-	uint64_t sbuf = neuron_window_addr(VAR_SBUF, part.offset);
+	uint64_t sbuf = neuron_window_addr(SYNC_VAR_SBUF, part.offset);
 	uint64_t list;
 
 	if (program->nr_blocks == SYNC_BLOCKS)
@@ -345,7 +350,7 @@ static void add_generated(struct sync_program *program)
 	if (indexed) {
 		list = nb_sbuf_offset(below(program, 4) * 32, INDEX_AT + 64);
 		dge.op.flags = NEURON_UDMA_OP_SRC_INDEXED;
-		dge.op.index = neuron_window_addr(VAR_SBUF, list);
+		dge.op.index = neuron_window_addr(SYNC_VAR_SBUF, list);
 		dge.op.index_step = NEURON_TPB_SBUF_STRIDE;
 		dge.op.nr_index = rows;
 		dge.op.index_limit = SYNC_MAX_INDEX;
@@ -353,9 +358,43 @@ static void add_generated(struct sync_program *program)
 	memcpy(program->block[program->nr_blocks], &dge, sizeof(dge));
 	add_inst(program, indexed ? SYNC_INDEXED : SYNC_GENERATED, NEURON_ENGINE_SYNC,
 		 INST(DMA_GENERATE, .reg = { 8 },
-		      .addr = neuron_window_addr(VAR_BLOCKS,
+		      .addr = neuron_window_addr(SYNC_VAR_BLOCKS,
 						 program->nr_blocks * sizeof(dge))));
 	program->nr_blocks++;
+}
+
+/* --- Two cores --- */
+
+/* Between two meetings one area is filled by the other core, and the core reads the other area. */
+static uint32_t arrived_at(unsigned int phase)
+{
+	return ARRIVED_AT + phase % 2 * SYNC_BYTES;
+}
+
+static void add_sent(struct sync_program *program)
+{
+	unsigned int rows = 32u << below(program, 3), bytes = 64u << below(program, 3);
+	unsigned int first = below(program, SYNC_ROWS / rows) * rows;
+	struct sync_op *op = add(program, SYNC_OP_DMA);
+
+	op->queue = below(program, SYNC_QUEUE_MADE);
+	op->from = any_part(program, rows, bytes);
+	op->to = nb_rows(SYNC_VAR_SIBLING,
+			 nb_sbuf_offset(first, arrived_at(program->phase) +
+					below(program, SYNC_BYTES / bytes) * bytes),
+			 bytes, rows, NEURON_TPB_SBUF_STRIDE);
+	program->kinds[SYNC_SENT]++;
+}
+
+static void add_arrived(struct sync_program *program)
+{
+	struct shape shape = any_shape(program);
+	uint32_t at = arrived_at(program->phase + 1) +
+		      below(program, SYNC_BYTES / (shape.n * 4)) * shape.n * 4;
+
+	add_inst(program, SYNC_ARRIVED, NEURON_ENGINE_VECTOR,
+		 INST(COPY, .dst = any_sbuf(program, &shape),
+		      .src0 = nb_tile(shape.first, shape.partitions, at, F32, shape.n)));
 }
 
 /* --- Programs --- */
@@ -369,15 +408,22 @@ static void add_beginning(struct sync_program *program)
 
 	for (i = 0; i < SYNC_TILES; i++) {
 		op = add(program, SYNC_OP_DMA);
-		op->queue = i % 2 ? QUEUE_A : QUEUE_C;
-		op->from = nb_rows(VAR_X, 0, SYNC_BYTES, 128, SYNC_BYTES);
-		op->to = nb_rows(VAR_SBUF, i * SYNC_BYTES, SYNC_BYTES, 128,
+		op->queue = i % 2 ? SYNC_QUEUE_A : SYNC_QUEUE_C;
+		op->from = nb_rows(SYNC_VAR_X, 0, SYNC_BYTES, 128, SYNC_BYTES);
+		op->to = nb_rows(SYNC_VAR_SBUF, i * SYNC_BYTES, SYNC_BYTES, 128,
+				 NEURON_TPB_SBUF_STRIDE);
+	}
+	for (i = 0; i < 2 && program->pair; i++) {
+		op = add(program, SYNC_OP_DMA);
+		op->queue = SYNC_QUEUE_D;
+		op->from = nb_rows(SYNC_VAR_X, 0, SYNC_BYTES, 128, SYNC_BYTES);
+		op->to = nb_rows(SYNC_VAR_SBUF, arrived_at(i), SYNC_BYTES, 128,
 				 NEURON_TPB_SBUF_STRIDE);
 	}
 	op = add(program, SYNC_OP_DMA);
-	op->queue = QUEUE_B;
-	op->from = nb_rows(VAR_INDICES, 0, 2 * SYNC_BYTES, 128, 2 * SYNC_BYTES);
-	op->to = nb_rows(VAR_SBUF, INDEX_AT, 2 * SYNC_BYTES, 128, NEURON_TPB_SBUF_STRIDE);
+	op->queue = SYNC_QUEUE_B;
+	op->from = nb_rows(SYNC_VAR_INDICES, 0, 2 * SYNC_BYTES, 128, 2 * SYNC_BYTES);
+	op->to = nb_rows(SYNC_VAR_SBUF, INDEX_AT, 2 * SYNC_BYTES, 128, NEURON_TPB_SBUF_STRIDE);
 	add_inst(program, SYNC_VECTOR, NEURON_ENGINE_VECTOR,
 		 INST(MEMSET, .dst = psum, .imm0 = bits_of(1.0f)));
 	for (i = 40; i < 44; i++) {
@@ -396,22 +442,26 @@ static void add_end(struct sync_program *program)
 
 	psum.addr |= NEURON_AP_PSUM;
 	op = add(program, SYNC_OP_DMA);
-	op->queue = QUEUE_C;
-	op->from = nb_rows(VAR_SBUF, 0, SYNC_WIDE, 128, NEURON_TPB_SBUF_STRIDE);
-	op->to = nb_linear(VAR_SBUF_OUT, 0, SYNC_WIDE * 128);
+	op->queue = SYNC_QUEUE_C;
+	op->from = nb_rows(SYNC_VAR_SBUF, 0, SYNC_WIDE, 128, NEURON_TPB_SBUF_STRIDE);
+	op->to = nb_linear(SYNC_VAR_SBUF_OUT, 0, SYNC_WIDE * 128);
 	add_inst(program, SYNC_VECTOR, NEURON_ENGINE_VECTOR,
 		 INST(COPY, .dst = sbuf, .src0 = psum));
 	op = add(program, SYNC_OP_DMA);
-	op->queue = QUEUE_A;
-	op->from = nb_rows(VAR_SBUF, 0, SYNC_WIDE, 128, NEURON_TPB_SBUF_STRIDE);
-	op->to = nb_linear(VAR_PSUM_OUT, 0, SYNC_WIDE * 128);
+	op->queue = SYNC_QUEUE_A;
+	op->from = nb_rows(SYNC_VAR_SBUF, 0, SYNC_WIDE, 128, NEURON_TPB_SBUF_STRIDE);
+	op->to = nb_linear(SYNC_VAR_PSUM_OUT, 0, SYNC_WIDE * 128);
 }
 
 static void add_one(struct sync_program *program)
 {
 	unsigned int which = below(program, 100);
 
-	if (which < 40)
+	if (program->pair && !program->depth && chance(program, 15))
+		add_sent(program);
+	else if (program->pair && chance(program, 10))
+		add_arrived(program);
+	else if (which < 40)
 		add_lanes(program);
 	else if (which < 50)
 		add_matmul(program);
@@ -492,211 +542,37 @@ void sync_program_make(struct sync_program *program, uint64_t seed, unsigned int
 	add_end(program);
 }
 
-/* --- Emission --- */
-
-static struct nb_program *begin(const struct sync_program *program)
+/* The cores meet: what each has done until now is there for the other one. */
+static void add_barrier(struct sync_program *program, enum neuron_engine engine)
 {
-	const uint32_t matrix[] = { SYNC_ROWS, SYNC_BYTES / 4 };
-	const uint32_t wide[] = { SYNC_ROWS, SYNC_WIDE / 4 };
-	const uint32_t indices[] = { SYNC_ROWS, SYNC_BYTES / 2 };
-	struct nb_program *nb = nb_new("by chance");
-	unsigned int i;
-
-	if (!nb)
-		return NULL;
-	nb_input(nb, "x", F32, 2, matrix);
-	nb_output(nb, "t", F32, 2, matrix);
-	nb_output(nb, "y", F32, 2, matrix);
-	nb_output(nb, "s", F32, 2, wide);
-	nb_output(nb, "p", F32, 2, wide);
-	nb_input(nb, "indices", NEURON_DTYPE_UINT32, 2, indices);
-	nb_sbuf(nb);
-	nb_file(nb, "blocks", program->block, sizeof(program->block));
-	for (i = 0; i < NR_QUEUES; i++)
-		nb_queue(nb, queue_of[i].name, queue_of[i].type, queue_of[i].owner,
-			 queue_of[i].queues);
-	return nb;
+	add(program, SYNC_OP_BARRIER)->engine = engine;
+	program->kinds[SYNC_BARRIER]++;
+	program->phase++;
 }
 
-/* Queues have numbers of their own in the job. */
-static struct neuron_inst with_queue(const struct nb_program *nb, struct neuron_inst inst)
+void sync_pair_make(struct sync_program pair[2], uint64_t seed, unsigned int generation,
+		    bool loops)
 {
-	if (inst.opcode == NEURON_OP_DMA_GENERATE)
-		inst.reg[0] = nb_queue_index(nb, QUEUE_MADE);
-	return inst;
-}
+	unsigned int core, phase, phases;
+	enum neuron_engine engine;
 
-/* The end of the loop that begins at @first; *@engines: those that have something in it. */
-static unsigned int end_of(const struct sync_program *program, unsigned int first,
-			   unsigned int *engines)
-{
-	unsigned int i, depth = 0;
+	for (core = 0; core < 2; core++) {
+		struct sync_program *program = &pair[core];
+		struct sync_program both = { .random = seed };
 
-	*engines = 0;
-	for (i = first; i < program->nr_ops; i++) {
-		const struct sync_op *op = &program->op[i];
-
-		if (op->kind == SYNC_OP_DMA)
-			*engines |= NEURON_BIT(queue_of[op->queue].owner);
-		else if (op->kind == SYNC_OP_INST)
-			*engines |= NEURON_BIT(op->engine);
-		else if (op->kind == SYNC_OP_BEGIN)
-			depth++;
-		else if (op->kind == SYNC_OP_END && !--depth)
-			break;
-	}
-	return i;
-}
-
-/* The nb_else() of the branch from @first to @end; @end: it has none. */
-static unsigned int else_of(const struct sync_program *program, unsigned int first,
-			    unsigned int end)
-{
-	unsigned int i, depth = 0;
-
-	for (i = first; i < end; i++) {
-		if (program->op[i].kind == SYNC_OP_BEGIN)
-			depth++;
-		else if (program->op[i].kind == SYNC_OP_END)
-			depth--;
-		else if (program->op[i].kind == SYNC_OP_ELSE && depth == 1)
-			return i;
-	}
-	return end;
-}
-
-static void begin_loop(struct nb_program *nb, const struct sync_program *program,
-		       unsigned int first)
-{
-	const struct sync_op *op = &program->op[first];
-	unsigned int engines, e;
-
-	if (!op->test && !op->branch) {
-		nb_begin_loop(nb, op->reg, op->count);
-		return;
-	}
-	end_of(program, first, &engines);
-	for (e = 0; e < NEURON_NR_ENGINES; e++)
-		if (engines & NEURON_BIT(e))
-			nb_reg_set(nb, e, op->reg, op->count);
-	if (op->branch) {
-		nb_begin_if(nb, NEURON_ALU_IS_NE, op->reg, 0, 0);
-		return;
-	}
-	nb_begin_while(nb, NEURON_ALU_IS_GT, op->reg, 0, 0);
-	/* At its begin, so that the test is not the next instruction. */
-	for (e = 0; e < NEURON_NR_ENGINES; e++)
-		if (engines & NEURON_BIT(e))
-			nb_reg_alu(nb, e, NEURON_ALU_SUBTRACT, op->reg, op->reg, 1);
-}
-
-struct nb_program *sync_program_auto(const struct sync_program *program)
-{
-	struct nb_program *nb = begin(program);
-	unsigned int depth = 0, i;
-	struct neuron_inst inst;
-	bool branch[SYNC_OPS];
-
-	if (!nb)
-		return NULL;
-	nb_auto(nb);
-	for (i = 0; i < SYNC_TILES; i++)
-		nb_tile_at(nb, NB_SBUF, 0, 128, i * SYNC_BYTES, F32, SYNC_BYTES / 4);
-	for (i = 0; i < program->nr_ops; i++) {
-		const struct sync_op *op = &program->op[i];
-
-		nb_source(nb, "by chance", i + 1);
-		if (op->kind == SYNC_OP_DMA) {
-			nb_dma(nb, op->queue, op->to, op->from, -1);
-		} else if (op->kind == SYNC_OP_BEGIN) {
-			branch[depth++] = op->branch;
-			begin_loop(nb, program, i);
-		} else if (op->kind == SYNC_OP_ELSE) {
-			nb_else(nb);
-		} else if (op->kind == SYNC_OP_END) {
-			if (branch[--depth])
-				nb_end_if(nb);
-			else
-				nb_end_loop(nb);
-		} else {
-			inst = with_queue(nb, op->inst);
-			nb_raw(nb, op->engine, &inst);
+		memset(program, 0, sizeof(*program));
+		program->random = seed * 2 + core;
+		program->generation = generation;
+		program->loops = loops;
+		program->pair = true;
+		program->core = core;
+		phases = 1 + below(&both, 4);
+		add_beginning(program);
+		for (phase = 0; phase < phases; phase++) {
+			engine = below(&both, NEURON_NR_ENGINES);
+			add_barrier(program, engine);
+			add_some(program, 3 + below(program, 15));
 		}
+		add_end(program);
 	}
-	return nb;
-}
-
-/* Whose turn it is: a semaphore that counts all that has been done. */
-struct turn {
-	struct nb_program *nb;
-	int sem;
-	int32_t count;
-};
-
-static void serial_op(struct turn *turn, const struct sync_op *op)
-{
-	struct neuron_inst inst;
-
-	if (op->kind == SYNC_OP_DMA) {
-		nb_wait(nb_dma(turn->nb, op->queue, op->to, op->from, turn->sem), turn->sem,
-			turn->count);
-		turn->count += queue_of[op->queue].queues;
-		return;
-	}
-	inst = with_queue(turn->nb, op->inst);
-	nb_post(nb_wait(&inst, turn->sem, turn->count++), turn->sem, 1);
-	if (inst.opcode == NEURON_OP_DMA_GENERATE)
-		inst.mode |= NEURON_INST_LANDED >> 8;
-	nb_raw(turn->nb, op->engine, &inst);
-}
-
-static void serial_ops(struct turn *turn, const struct sync_program *program, unsigned int first);
-
-static void serial_block(struct turn *turn, const struct sync_program *program,
-			 unsigned int first, unsigned int end)
-{
-	const struct sync_op *op = &program->op[first];
-	unsigned int round, other;
-
-	for (round = 0; round < op->count; round++)
-		serial_ops(turn, program, first + 1);
-	if (!op->branch || op->count)
-		return;
-	other = else_of(program, first, end);
-	if (other < end)
-		serial_ops(turn, program, other + 1);
-}
-
-/* Up to the end of the loop or the part of a branch that begins before @first. */
-static void serial_ops(struct turn *turn, const struct sync_program *program, unsigned int first)
-{
-	unsigned int i, end, engines;
-
-	for (i = first; i < program->nr_ops; i++) {
-		const struct sync_op *op = &program->op[i];
-
-		if (op->kind == SYNC_OP_END || op->kind == SYNC_OP_ELSE)
-			return;
-		if (op->kind != SYNC_OP_BEGIN) {
-			serial_op(turn, op);
-			continue;
-		}
-		end = end_of(program, i, &engines);
-		serial_block(turn, program, i, end);
-		i = end;
-	}
-}
-
-struct nb_program *sync_program_serial(const struct sync_program *program)
-{
-	struct turn turn = { .nb = begin(program) };
-	unsigned int e;
-
-	if (!turn.nb)
-		return NULL;
-	turn.sem = nb_sem(turn.nb, false);
-	serial_ops(&turn, program, 0);
-	for (e = 0; e < NEURON_NR_ENGINES; e++)
-		nb_halt(turn.nb, e);
-	return turn.nb;
 }

@@ -38,12 +38,54 @@ enum sync_kind {
 	SYNC_WHILE,		/* one that ends when registers say so */
 	SYNC_IF,		/* what is executed once or not at all */
 	SYNC_ELSE,		/* the same, with something instead of it */
+	SYNC_KINDS_ALONE,
+	SYNC_BARRIER = SYNC_KINDS_ALONE, /* of a pair: both cores meet */
+	SYNC_SENT,		/* to SBUF of the other core */
+	SYNC_ARRIVED,		/* what it has sent is read */
 	SYNC_KINDS
 };
 
 extern const char *const sync_kind_name[SYNC_KINDS];
 
-enum sync_op_kind { SYNC_OP_INST, SYNC_OP_DMA, SYNC_OP_BEGIN, SYNC_OP_ELSE, SYNC_OP_END };
+/* Variables and queues, in the order in which programs make them. */
+enum {
+	SYNC_VAR_X = 1,
+	SYNC_VAR_T,
+	SYNC_VAR_Y,
+	SYNC_VAR_SBUF_OUT,
+	SYNC_VAR_PSUM_OUT,
+	SYNC_VAR_INDICES,
+	SYNC_VAR_SBUF,
+	SYNC_VAR_BLOCKS,
+	SYNC_VAR_SIBLING,	/* of a pair */
+};
+
+enum {
+	SYNC_QUEUE_A,
+	SYNC_QUEUE_B,
+	SYNC_QUEUE_C,
+	SYNC_QUEUE_D,
+	SYNC_QUEUE_MADE,	/* generated descriptors only */
+	SYNC_NR_QUEUES
+};
+
+struct sync_queue {
+	const char *name;
+	const char *type;
+	enum neuron_engine owner;
+	unsigned int queues;
+};
+
+extern const struct sync_queue sync_queue[SYNC_NR_QUEUES];
+
+enum sync_op_kind {
+	SYNC_OP_INST,
+	SYNC_OP_DMA,
+	SYNC_OP_BEGIN,
+	SYNC_OP_ELSE,
+	SYNC_OP_END,
+	SYNC_OP_BARRIER,
+};
 
 struct sync_op {
 	enum sync_op_kind kind;
@@ -62,6 +104,9 @@ struct sync_program {
 	uint64_t random;
 	unsigned int generation;
 	bool loops;
+	bool pair;
+	unsigned int core;
+	unsigned int phase;	/* how often the cores of the pair have met */
 	struct sync_op op[SYNC_OPS];
 	unsigned int nr_ops;
 	unsigned int depth;
@@ -73,9 +118,15 @@ struct sync_program {
 /* The same program for the same @seed and @generation, 2 to 4; with loops, or without. */
 void sync_program_make(struct sync_program *program, uint64_t seed, unsigned int generation,
 		       bool loops);
+/* The same for both cores of a pair, 3 or 4; they share the matrices. */
+void sync_pair_make(struct sync_program pair[2], uint64_t seed, unsigned int generation,
+		    bool loops);
 /* For the builder to synchronise; NULL: no memory. */
 struct nb_program *sync_program_auto(const struct sync_program *program);
 /* Loops unrolled, each instruction and transfer after the one before it. */
 struct nb_program *sync_program_serial(const struct sync_program *program);
+/* Both programs of a pair, the same two ways. */
+struct nb_program *sync_pair_auto(const struct sync_program pair[2]);
+struct nb_program *sync_pair_serial(const struct sync_program pair[2]);
 
 #endif /* SYNC_PROGRAM_H */

@@ -13,7 +13,8 @@ const struct neuron_gen *const sync_gens[3] = {
 	&neuron_gen_trn1, &neuron_gen_trn2, &neuron_gen_trn3,
 };
 
-static const char *const result_name[] = { "t", "y", "s", "p" };
+/* Those of the second core of a pair come last. */
+static const char *const result_name[SYNC_PAIR_RESULTS] = { "t", "y", "s", "p", "s1", "p1" };
 
 /* What they are filled with: to the checks a page of zeros is one that nobody has written. */
 #define FILL		0x3f
@@ -29,6 +30,7 @@ void machine_begin(struct machine *machine, const struct neuron_gen *gen,
 		   unsigned int workers)
 {
 	machine->gen = gen;
+	machine->gangs = 0;
 	seq_rig_init_check(&machine->rig, gen, workers, 1, false);
 	/* Also what the public documents do not say of hardware. */
 	seq_more_operators(&machine->rig, true);
@@ -51,61 +53,104 @@ static void fill_inputs(struct neff_rig *loaded, uint64_t seed)
 	}
 }
 
-static void check_ended(const struct run *run, struct neff_rig *loaded, struct nb_program *nb)
+static void check_ended(struct neff_rig *loaded, struct nb_program *nb)
 {
 	struct neuron_hw_completion record = neff_rig_record(loaded);
 	const struct neuron_inst *inst;
 	char text[TRN_ISA_TEXT_MAX] = "";
 
-	if (!run->ended || record.status == NEURON_JOB_OK)
+	if (record.status == NEURON_JOB_OK)
 		return;
 	inst = record.source < NEURON_NR_ENGINES ?
 	       nb_inst(nb, record.source, record.pc) : NULL;
 	if (inst)
 		trn_isa_format(text, sizeof(text), inst);
-	fail_msg("status %u, cause %u, source %#x, pc %u: %s", record.status, record.cause,
-		 record.source, record.pc, text);
+	fail_msg("core %u: status %u, cause %u, source %#x, pc %u: %s", loaded->core,
+		 record.status, record.cause, record.source, record.pc, text);
 }
 
-void sync_execute(struct machine *machine, struct nb_program *nb, uint64_t seed,
-		  struct run *run)
+static void load(struct machine *machine, struct nb_program *nb, struct neff_rig *loaded,
+		 unsigned int cores)
 {
-	struct trn_chip *chip = machine->rig.chip[0];
-	struct neff_rig loaded;
-	unsigned int i;
 	size_t size;
 	void *neff;
 
 	if (nb_pack(nb, &neff, &size))
 		fail_msg("%s", nb_error(nb));
-	neff_rig_load(&loaded, &machine->rig, neff, size);
+	if (cores == 2)
+		neff_rig_load_pair(loaded, &machine->rig, neff, size);
+	else
+		neff_rig_load(loaded, &machine->rig, neff, size);
 	free(neff);
-	for (i = 0; i < SYNC_RESULTS; i++) {
-		run->size[i] = nb_var_size(nb, nb_find_var(nb, result_name[i]));
-		memset(neff_rig_var(&loaded, result_name[i]), FILL, run->size[i]);
-	}
-	fill_inputs(&loaded, seed);
-	run->races = trn_check_count(chip, TRN_CHECK_RACE);
-	neff_rig_submit(&loaded);
+}
+
+/* Until the end, or until nothing moves any more. */
+static void run_on(struct machine *machine, struct nb_program *const *nb, struct neff_rig *loaded,
+		   unsigned int cores, struct run *run)
+{
+	unsigned int i;
+
+	if (cores == 2)
+		neff_rig_submit_pair(loaded, ++machine->gangs);
+	else
+		neff_rig_submit(loaded);
 	seq_step(&machine->rig);
-	run->ended = !machine->rig.stepped || neff_rig_record(&loaded).status;
-	if (run->ended)
-		neff_rig_wait(&loaded);
-	check_ended(run, &loaded, nb);
+	run->ended = true;
+	for (i = 0; i < cores && machine->rig.stepped; i++)
+		run->ended &= !!neff_rig_record(&loaded[i]).status;
+	for (i = 0; i < cores && run->ended; i++) {
+		neff_rig_wait(&loaded[i]);
+		check_ended(&loaded[i], nb[i]);
+	}
+}
+
+static void execute(struct machine *machine, struct nb_program *nb, uint64_t seed,
+		    unsigned int cores, struct run *run)
+{
+	struct nb_program *const of[2] = { nb, cores == 2 ? nb_second(nb) : NULL };
+	struct trn_chip *chip = machine->rig.chip[0];
+	struct neff_rig loaded[2];
+	void *at[SYNC_PAIR_RESULTS];
+	unsigned int i, core;
+
+	load(machine, nb, loaded, cores);
+	run->results = cores == 2 ? SYNC_PAIR_RESULTS : SYNC_RESULTS;
+	for (i = 0; i < run->results; i++) {
+		core = i >= SYNC_RESULTS;
+		at[i] = neff_rig_var(&loaded[core], result_name[i]);
+		run->size[i] = nb_var_size(of[core], nb_find_var(of[core], result_name[i]));
+		memset(at[i], FILL, run->size[i]);
+	}
+	fill_inputs(&loaded[0], seed);
+	run->races = trn_check_count(chip, TRN_CHECK_RACE);
+	run_on(machine, of, loaded, cores, run);
 	run->races = trn_check_count(chip, TRN_CHECK_RACE) - run->races;
-	for (i = 0; i < SYNC_RESULTS; i++) {
+	for (i = 0; i < run->results; i++) {
 		run->bytes[i] = malloc(run->size[i]);
 		assert_non_null(run->bytes[i]);
-		memcpy(run->bytes[i], neff_rig_var(&loaded, result_name[i]), run->size[i]);
+		memcpy(run->bytes[i], at[i], run->size[i]);
 	}
-	neff_rig_free(&loaded);
+	for (core = 0; core < cores; core++)
+		neff_rig_free(&loaded[core]);
+}
+
+void sync_execute(struct machine *machine, struct nb_program *nb, uint64_t seed,
+		  struct run *run)
+{
+	execute(machine, nb, seed, 1, run);
+}
+
+void sync_execute_pair(struct machine *machine, struct nb_program *nb, uint64_t seed,
+		       struct run *run)
+{
+	execute(machine, nb, seed, 2, run);
 }
 
 void run_free(struct run *run)
 {
 	unsigned int i;
 
-	for (i = 0; i < SYNC_RESULTS; i++)
+	for (i = 0; i < run->results; i++)
 		free(run->bytes[i]);
 }
 
@@ -135,7 +180,7 @@ void sync_expect_same(const struct run *a, const struct run *b, uint64_t seed)
 	unsigned int i;
 	size_t at;
 
-	for (i = 0; i < SYNC_RESULTS; i++) {
+	for (i = 0; i < a->results; i++) {
 		if (!memcmp(a->bytes[i], b->bytes[i], a->size[i]))
 			continue;
 		for (at = 0; ((char *)a->bytes[i])[at] == ((char *)b->bytes[i])[at]; at++)

@@ -10,6 +10,7 @@
 #include "sync_program.h"
 
 #define SYNC_RESULTS	4
+#define SYNC_PAIR_RESULTS 6
 
 /* trn1, trn2, trn3. */
 extern const struct neuron_gen *const sync_gens[3];
@@ -18,16 +19,19 @@ extern const struct neuron_gen *const sync_gens[3];
 struct machine {
 	const struct neuron_gen *gen;
 	struct seq_rig rig;
+	uint64_t gangs;		/* that there were */
 };
 
 /**
  * struct run - what came of a program
+ * @results: how many it has
  * @races: that the chip has found
  * @ended: it did not wait for ever
  */
 struct run {
-	void *bytes[SYNC_RESULTS];
-	size_t size[SYNC_RESULTS];
+	unsigned int results;
+	void *bytes[SYNC_PAIR_RESULTS];
+	size_t size[SYNC_PAIR_RESULTS];
 	uint64_t races;
 	bool ended;
 };
@@ -38,9 +42,11 @@ uint64_t sync_setting(const char *name, uint64_t otherwise);
 /* @workers as in trn_pool_new(). */
 void machine_begin(struct machine *machine, const struct neuron_gen *gen, unsigned int workers);
 
-/* Pack @nb and run it, with inputs that @seed makes. */
+/* Pack @nb and run it, with inputs that @seed makes; a pair on both cores. */
 void sync_execute(struct machine *machine, struct nb_program *nb, uint64_t seed,
 		  struct run *run);
+void sync_execute_pair(struct machine *machine, struct nb_program *nb, uint64_t seed,
+		       struct run *run);
 void run_free(struct run *run);
 /* Fail where the results differ. */
 void sync_expect_same(const struct run *a, const struct run *b, uint64_t seed);

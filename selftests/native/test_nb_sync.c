@@ -37,15 +37,20 @@ static void try_program(struct machine *machine, const struct sync_program *prog
 	nb_free(in_turns);
 }
 
-static void print_coverage(const unsigned int *kinds, uint64_t programs, uint64_t waits)
+/* Each of the first @count kinds must be there. */
+static void print_coverage(const unsigned int *kinds, unsigned int count, uint64_t programs,
+			   uint64_t waits)
 {
 	unsigned int i;
 
 	print_message("# %" PRIu64 " programs from seed %" PRIu64 " on, %" PRIu64 " waits:",
 		      programs, sync_setting("NB_SYNC_SEED", 1), waits);
-	for (i = 0; i < SYNC_KINDS; i++)
+	for (i = 0; i < count; i++)
 		print_message(" %s %u", sync_kind_name[i], kinds[i]);
 	print_message("\n");
+	for (i = 0; i < count; i++)
+		if (!kinds[i])
+			fail_msg("no program has %s", sync_kind_name[i]);
 }
 
 /* With one worker, which does one engine after the other, and with two. */
@@ -69,10 +74,52 @@ static void programs_run_as_in_order(void **state)
 	}
 	for (m = 0; m < 6; m++)
 		seq_rig_destroy(&machine[m].rig);
-	print_coverage(kinds, programs, waits);
-	for (k = 0; k < SYNC_KINDS; k++)
-		if (!kinds[k])
-			fail_msg("no program has %s", sync_kind_name[k]);
+	print_coverage(kinds, SYNC_KINDS_ALONE, programs, waits);
+}
+
+static void try_pair(struct machine *machine, const struct sync_program pair[2], uint64_t seed,
+		     uint64_t *waits)
+{
+	struct nb_program *by_itself = sync_pair_auto(pair);
+	struct nb_program *in_turns = sync_pair_serial(pair);
+	struct run a, b;
+
+	assert_non_null(by_itself);
+	assert_non_null(in_turns);
+	sync_execute_pair(machine, by_itself, seed, &a);
+	*waits += nb_waits(by_itself) + nb_waits(nb_second(by_itself));
+	sync_expect_clean(machine, by_itself, &a, seed);
+	sync_execute_pair(machine, in_turns, seed, &b);
+	sync_expect_clean(machine, in_turns, &b, seed);
+	sync_expect_same(&a, &b, seed);
+	run_free(&a);
+	run_free(&b);
+	nb_free(by_itself);
+	nb_free(in_turns);
+}
+
+/* Programs for the two cores of a pair, which meet by barriers: there are none on trn1. */
+static void pairs_run_as_in_order(void **state)
+{
+	uint64_t programs = sync_setting("NB_SYNC_PROGRAMS", PROGRAMS), i, waits = 0;
+	uint64_t first = sync_setting("NB_SYNC_SEED", 1);
+	unsigned int kinds[SYNC_KINDS] = { 0 }, k, m;
+	struct sync_program pair[2];
+	struct machine machine[4];
+
+	(void)state;
+	for (m = 0; m < 4; m++)
+		machine_begin(&machine[m], sync_gens[1 + m % 2], m < 2 ? TRN_POOL_STEPPED : 2);
+	for (i = 0; i < programs; i++) {
+		m = i % 4;
+		sync_pair_make(pair, first + i, machine[m].gen->generation, true);
+		try_pair(&machine[m], pair, first + i, &waits);
+		for (k = 0; k < SYNC_KINDS; k++)
+			kinds[k] += pair[0].kinds[k] + pair[1].kinds[k];
+	}
+	for (m = 0; m < 4; m++)
+		seq_rig_destroy(&machine[m].rig);
+	print_coverage(kinds, SYNC_KINDS, programs, waits);
 }
 
 static void delete_wait(struct nb_program *nb, size_t i, uint64_t seed)
@@ -90,61 +137,91 @@ static void delete_wait(struct nb_program *nb, size_t i, uint64_t seed)
 	inst->wait_value = 0;
 }
 
-/* True: a race was reported without wait @i of the program. */
-static bool is_missed(struct machine *machine, const struct sync_program *program,
-		      uint64_t seed, uint64_t chance)
+/**
+ * struct tally - waits that were deleted, each in a run of its own
+ * @deleted, @missed: those for bytes that are touched again, and of them those that gave a race
+ * @by_hand, @by_hand_missed: those at a barrier of two cores, which must be there although often
+ *	the other core touches none of these bytes
+ */
+struct tally {
+	uint64_t deleted;
+	uint64_t missed;
+	uint64_t by_hand;
+	uint64_t by_hand_missed;
+};
+
+/* Without wait @i of @part, which is @nb or the second program of its pair. */
+static void try_without(struct machine *machine, struct nb_program *nb, bool pair,
+			struct nb_program *part, size_t i, uint64_t seed, struct tally *tally)
 {
-	struct nb_program *nb = sync_program_auto(program);
-	bool verbose = getenv("NB_SYNC_VERBOSE");
 	char text[1024];
 	struct run run;
-	size_t i;
+	bool by_hand;
 
-	assert_non_null(nb);
-	if (nb_sync(nb))
-		fail_msg("%s", nb_error(nb));
-	i = chance % nb_waits(nb);
-	delete_wait(nb, i, seed);
-	sync_execute(machine, nb, seed, &run);
-	if (verbose && !run.races) {
-		nb_why(nb, i, text, sizeof(text));
+	nb_why(part, i, text, sizeof(text));
+	by_hand = strstr(text, "by hand");
+	delete_wait(part, i, seed);
+	if (pair)
+		sync_execute_pair(machine, nb, seed, &run);
+	else
+		sync_execute(machine, nb, seed, &run);
+	if (getenv("NB_SYNC_VERBOSE") && !run.races)
 		print_message("# seed %" PRIu64 ", not missed: %s\n", seed, text);
-	}
+	*(by_hand ? &tally->by_hand : &tally->deleted) += 1;
+	*(by_hand ? &tally->by_hand_missed : &tally->missed) += !!run.races;
 	run_free(&run);
-	nb_free(nb);
-	if (!run.ended) {
-		seq_rig_destroy(&machine->rig);
-		machine_begin(machine, machine->gen, TRN_POOL_STEPPED);
-	}
-	return run.races;
+	if (run.ended)
+		return;
+	seq_rig_destroy(&machine->rig);
+	machine_begin(machine, machine->gen, TRN_POOL_STEPPED);
 }
 
-/* Returns how many waits were deleted; *@missed: how many of them were missed. */
-static uint64_t delete_waits(bool loops, uint64_t *missed)
+/* @pair: a program for two cores. */
+static void try_without_one(struct machine *machine, const struct sync_program *program,
+			    bool pair, uint64_t seed, uint64_t chance, struct tally *tally)
+{
+	struct nb_program *nb = pair ? sync_pair_auto(program) : sync_program_auto(program);
+	struct nb_program *part = nb;
+
+	assert_non_null(nb);
+	if (nb_sync(nb) || (pair && nb_sync(nb_second(nb))))
+		fail_msg("%s", nb_error(nb));
+	if (pair && chance / 2 % 2)
+		part = nb_second(nb);
+	try_without(machine, nb, pair, part, chance % nb_waits(part), seed, tally);
+	nb_free(nb);
+}
+
+/* What is perhaps never executed needs no waits. */
+static bool is_all_executed(const struct sync_program *program)
+{
+	return !program->kinds[SYNC_WHILE] && !program->kinds[SYNC_IF];
+}
+
+static void delete_waits(bool loops, bool pairs, struct tally *tally)
 {
 	uint64_t programs = sync_setting("NB_SYNC_PROGRAMS", PROGRAMS), i;
-	uint64_t first = sync_setting("NB_SYNC_SEED", 1), deleted = 0;
-	struct sync_program program;
+	uint64_t first = sync_setting("NB_SYNC_SEED", 1);
+	struct sync_program program[2];
 	struct machine machine[3];
 	unsigned int m, d;
 
-	*missed = 0;
 	for (m = 0; m < 3; m++)
 		machine_begin(&machine[m], sync_gens[m], TRN_POOL_STEPPED);
 	for (i = 0; i < programs; i++) {
-		m = i % 3;
-		sync_program_make(&program, first + i, machine[m].gen->generation, loops);
-		/* What is perhaps never executed needs no waits. */
-		if (program.kinds[SYNC_WHILE] || program.kinds[SYNC_IF])
+		m = pairs ? 1 + i % 2 : i % 3;
+		if (pairs)
+			sync_pair_make(program, first + i, machine[m].gen->generation, loops);
+		else
+			sync_program_make(program, first + i, machine[m].gen->generation, loops);
+		if (!is_all_executed(&program[0]) || (pairs && !is_all_executed(&program[1])))
 			continue;
-		deleted += DELETED;
 		for (d = 0; d < DELETED; d++)
-			*missed += is_missed(&machine[m], &program, first + i,
-					    (first + i) * 1000003 + d * 7919);
+			try_without_one(&machine[m], program, pairs, first + i,
+					(first + i) * 1000003 + d * 7919, tally);
 	}
 	for (m = 0; m < 3; m++)
 		seq_rig_destroy(&machine[m].rig);
-	return deleted;
 }
 
 static void print_deleted(const char *what, uint64_t missed, uint64_t deleted)
@@ -155,27 +232,45 @@ static void print_deleted(const char *what, uint64_t missed, uint64_t deleted)
 
 static void each_wait_is_needed(void **state)
 {
-	uint64_t missed, deleted = delete_waits(false, &missed);
+	struct tally tally = { 0 };
 
 	(void)state;
-	print_deleted("without loops", missed, deleted);
-	assert_true(missed * 100 >= deleted * 95);
+	delete_waits(false, false, &tally);
+	print_deleted("without loops", tally.missed, tally.deleted);
+	assert_int_equal(tally.by_hand, 0);
+	assert_true(tally.missed * 100 >= tally.deleted * 95);
+}
+
+/* A race with the other core counts as well. */
+static void each_wait_of_pairs_is_needed(void **state)
+{
+	struct tally tally = { 0 };
+
+	(void)state;
+	delete_waits(false, true, &tally);
+	print_deleted("of two cores", tally.missed, tally.deleted);
+	print_deleted("of two cores, at barriers", tally.by_hand_missed, tally.by_hand);
+	assert_true(tally.missed * 100 >= tally.deleted * 95);
+	assert_true(tally.by_hand_missed * 4 >= tally.by_hand);
 }
 
 static void most_waits_of_loops_are_needed(void **state)
 {
-	uint64_t missed, deleted = delete_waits(true, &missed);
+	struct tally tally = { 0 };
 
 	(void)state;
-	print_deleted("with loops", missed, deleted);
-	assert_true(missed * 100 >= deleted * 90);
+	delete_waits(true, false, &tally);
+	print_deleted("with loops", tally.missed, tally.deleted);
+	assert_true(tally.missed * 100 >= tally.deleted * 90);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(programs_run_as_in_order),
+		cmocka_unit_test(pairs_run_as_in_order),
 		cmocka_unit_test(each_wait_is_needed),
+		cmocka_unit_test(each_wait_of_pairs_is_needed),
 		cmocka_unit_test(most_waits_of_loops_are_needed),
 	};
 
