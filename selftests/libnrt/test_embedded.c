@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -163,6 +164,21 @@ TEST_F_TIMEOUT(embedded, names, BACKEND_LIMIT_S)
 	ASSERT_EQ(0, fstat(grant.fd, &st));
 	EXPECT_NE(first.st_ino, st.st_ino);
 	close(grant.fd);
+}
+
+/* The limit is told by a line, and no signal ends the process. */
+TEST(limit_of_files)
+{
+	struct nrt_error error = { 0 };
+	struct nrt_chip **chips;
+	unsigned int count;
+	struct rlimit limit;
+
+	ASSERT_EQ(0, getrlimit(RLIMIT_FSIZE, &limit));
+	limit.rlim_cur = 1 << 30;
+	ASSERT_EQ(0, setrlimit(RLIMIT_FSIZE, &limit));
+	EXPECT_EQ(NRT_RESOURCE, nrt_backend_embedded.open_all(&chips, &count, &error));
+	EXPECT_NE(NULL, strstr(error.text, "ulimit -f"));
 }
 
 TEST_F_TIMEOUT(embedded, mapped_stack, BACKEND_LIMIT_S)

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "backend/embedded/emb.h"
@@ -100,29 +100,6 @@ static void port_log(void *opaque, enum trn_log_level level, const char *line)
 	(void)line;
 }
 
-static void *port_hbm_alloc(void *opaque, unsigned int stack, uint64_t size)
-{
-	struct nrt_chip *chip = opaque;
-	void *hbm = mmap(NULL, size, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	if (hbm == MAP_FAILED)
-		return NULL;
-	chip->stack[stack].hbm = hbm;
-	chip->stack[stack].size = size;
-	return hbm;
-}
-
-static void port_hbm_discard(void *opaque, unsigned int stack, uint64_t offset, uint64_t len)
-{
-	struct nrt_chip *chip = opaque;
-	uint8_t *first = chip->stack[stack].hbm + offset;
-
-	/* Locked memory cannot be given back. */
-	if (madvise(first, len, MADV_DONTNEED))
-		memset(first, 0, len);
-}
-
 static void port_report(void *opaque, const struct trn_report *report)
 {
 	emb_check_report(opaque, report);
@@ -134,8 +111,6 @@ static const struct trn_port emb_port = {
 	.irq = port_irq,
 	.log = port_log,
 	.report = port_report,
-	.hbm_alloc = port_hbm_alloc,
-	.hbm_discard = port_hbm_discard,
 };
 
 void emb_wait_irq(struct nrt_chip *chip, uint64_t seen, uint64_t deadline_ns)
@@ -332,7 +307,7 @@ static void wait_quiet(struct emb_machine *machine, struct trn_chip *chip)
 
 static void machine_free(struct emb_machine *machine)
 {
-	unsigned int i, s;
+	unsigned int i;
 
 	stop_keepers(machine);
 	if (machine->debugger)
@@ -362,9 +337,6 @@ static void machine_free(struct emb_machine *machine)
 		emb_memory_destroy(chip);
 		emb_series_destroy(chip);
 		free(chip->import);
-		for (s = 0; s < NEURON_MAX_HBM; s++)
-			if (chip->stack[s].hbm)
-				munmap(chip->stack[s].hbm, chip->stack[s].size);
 		emb_check_destroy(chip);
 		pthread_mutex_destroy(&chip->report_lock);
 		pthread_cond_destroy(&chip->work);
@@ -426,6 +398,27 @@ static struct emb_machine *machine_new(const struct instance *instance, bool che
 	return machine;
 }
 
+/* The limit of `ulimit -f` would end the process with a signal. */
+static bool may_have_file(uint64_t size)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur == RLIM_INFINITY ||
+	       limit.rlim_cur >= size;
+}
+
+static void find_hbm(struct nrt_chip *chip)
+{
+	struct trn_hbm_file file;
+	unsigned int i;
+
+	for (i = 0; trn_chip_hbm_file(chip->chip, i, &file); i++)
+		chip->stack[i] = (struct emb_stack){
+			.hbm = trn_chip_hbm(chip->chip, i),
+			.size = file.size,
+		};
+}
+
 /* @why: a static string, when there is no chip. */
 static int chip_new(struct emb_machine *machine, unsigned int index, const char **why)
 {
@@ -442,6 +435,7 @@ static int chip_new(struct emb_machine *machine, unsigned int index, const char 
 		.routing_id = neuron_routing_id(gen, index),
 		.serial = index + 1,
 		.bar4_stride = gen->hbm_active,
+		.hbm_files = true,
 		.clock = true,
 		.check_memory = machine->check,
 	};
@@ -456,9 +450,14 @@ static int chip_new(struct emb_machine *machine, unsigned int index, const char 
 	pthread_mutex_init(&chip->report_lock, NULL);
 	cond_init(&chip->work);
 	machine->nr_chips++;
+	if (!may_have_file(gen->hbm_active)) {
+		*why = "a stack of HBM is a file of the memory, and larger than ulimit -f allows";
+		return -1;
+	}
 	chip->chip = trn_chip_new(&config, why);
 	if (!chip->chip)
 		return -1;
+	find_hbm(chip);
 	emb_write(chip, NEURON_CTL_MASK,
 		  ~(uint32_t)(NEURON_CTL_CAUSE_DISCARD | NEURON_CTL_CAUSE_DISCARD_ERROR));
 	emb_cores_init(chip);
