@@ -41,8 +41,7 @@
  * @SLICE: in HBM, from byte ODD of something larger on
  * @HOST: memory of the host, on pages that others have left
  * @VIRTUAL: memory of the process, which is copied
- * @PIECES: in HBM that has no two free pages side by side, like all that the model itself needs.
- *	A chip in the process has its buffers in one piece each, always
+ * @PIECES: in HBM that has no two free pages side by side, like all that the model itself needs
  */
 enum layout { DEVICE, SLICE, HOST, VIRTUAL, PIECES, NR_LAYOUTS };
 
@@ -282,18 +281,11 @@ static void fill(struct filler *filler)
 		must(NRT_FAILURE, "the stack is larger than nrt-digest can fill");
 }
 
-static bool is_embedded(void)
-{
-	const char *backend = getenv("NEURON_RT_BACKEND");
-
-	return backend && !strcmp(backend, "embedded");
-}
-
 static struct filler *prepare(enum layout layout)
 {
 	struct filler *filler = must_have(calloc(1, sizeof(*filler)));
 
-	if (is_embedded() || (layout != HOST && layout != PIECES))
+	if (layout != HOST && layout != PIECES)
 		return filler;
 	make_holes(filler, layout == HOST ? NRT_TENSOR_PLACEMENT_HOST :
 					    NRT_TENSOR_PLACEMENT_DEVICE);

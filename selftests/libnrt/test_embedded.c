@@ -181,6 +181,46 @@ TEST(limit_of_files)
 	EXPECT_NE(NULL, strstr(error.text, "ulimit -f"));
 }
 
+/*
+ * Of scattered memory the longest ranges are used first, so a buffer has few pieces. Where they
+ * are shows the mapping of the stack.
+ */
+TEST_F_TIMEOUT(embedded, longest_first, BACKEND_LIMIT_S)
+{
+	struct backend_rig *rig = &self->rig;
+	struct drm_neuron_memory_info stack = { 0 };
+	struct drm_neuron_bo_info hole = { 0 }, info = { 0 };
+	uint32_t handles[16], rest, large;
+	uint64_t size, first;
+	unsigned int i;
+	uint8_t *hbm;
+	void *map;
+
+	for (i = 0; i < 16; i++)
+		ASSERT_EQ(0, backend_buffer(rig, DRM_NEURON_BO_HBM, i == 12 ? 8 * 4096 : 4096,
+					    &handles[i]));
+	hole.handle = handles[12];
+	info.handle = handles[0];
+	ASSERT_EQ(0, rig->backend->bo_info(rig->chip, &hole));
+	ASSERT_EQ(0, rig->backend->bo_info(rig->chip, &info));
+	first = info.device_addr;
+	ASSERT_EQ(0, backend_query(rig, DRM_NEURON_QUERY_MEMORY, &stack, sizeof(stack), 1));
+	ASSERT_EQ(0, backend_buffer(rig, DRM_NEURON_BO_HBM, stack.usable - stack.used, &rest));
+	for (i = 0; i < 16; i += 2)
+		rig->backend->bo_close(rig->chip, handles[i]);
+	ASSERT_EQ(0, backend_buffer(rig, DRM_NEURON_BO_HBM, 9 * 4096, &large));
+	info.handle = large;
+	ASSERT_EQ(0, rig->backend->bo_info(rig->chip, &info));
+	EXPECT_EQ(first, info.device_addr);
+	ASSERT_EQ(0, backend_write(rig, large, 4096, "behind", 6));
+	ASSERT_EQ(0, rig->backend->hbm_map(rig->chip, 0, &map, &size));
+	hbm = map;
+	/* The image of the rig is where the stack begins. */
+	info.handle = rig->image;
+	ASSERT_EQ(0, rig->backend->bo_info(rig->chip, &info));
+	EXPECT_EQ(0, memcmp(hbm + (hole.device_addr - info.device_addr), "behind", 6));
+}
+
 TEST_F_TIMEOUT(embedded, mapped_stack, BACKEND_LIMIT_S)
 {
 	struct backend_rig *rig = &self->rig;

@@ -5,7 +5,8 @@
  * BAR4 shows it, job blocks in memory that no program can address, and interrupts.
  *
  *	emb_machine.c	which chips there are; the port by which they reach this process
- *	emb_memory.c	addresses for the device, HBM, buffers, copies, the discard unit
+ *	emb_memory.c	addresses for the device, buffers, copies
+ *	emb_hbm.c	which memory of a stack a buffer has; the discard unit
  *	emb_window.c	window tables
  *	emb_grant.c	grants
  *	emb_core.c	claims, core resets
@@ -102,13 +103,26 @@ struct emb_shared {
 };
 
 /**
+ * struct emb_piece - a part of a buffer whose bytes lie side by side
+ * @at: the first one in the buffer
+ * @offset: the same one in the stack; of host memory 0
+ * @length: how many
+ */
+struct emb_piece {
+	uint64_t at;
+	uint64_t offset;
+	uint64_t length;
+};
+
+/**
  * struct emb_bo - a buffer
  * @refs: handles and windows; under emb_machine.lock
  * @chip: whose HBM it lies in; of host memory, who made it
  * @placement: DRM_NEURON_BO_*
- * @offset: HBM: in the stack
  * @memory: HOST
- * @ptr: first byte in this process
+ * @ptr, @addr: first byte of the stack, or of the memory, for this process and for @chip
+ * @piece: its @nr_pieces pieces, in ascending order by both offsets
+ * @map: of several pieces: all in one range of addresses, or NULL; under nrt_chip.memory_lock
  */
 struct emb_bo {
 	unsigned int refs;
@@ -117,16 +131,32 @@ struct emb_bo {
 	uint32_t stack;
 	uint32_t category;
 	uint64_t size;
-	uint64_t offset;
 	struct emb_shared memory;
 	uint8_t *ptr;
+	uint64_t addr;
+	struct emb_piece *piece;
+	uint32_t nr_pieces;
+	uint8_t *map;
 };
 
-/* Free memory of a stack: @nr ranges in ascending order. */
+/* Bytes of a buffer that lie side by side, for this process and for the buffer's chip. */
+struct emb_run {
+	uint8_t *ptr;
+	uint64_t addr;
+	uint64_t length;
+};
+
+/**
+ * struct emb_stack - memory of a stack
+ * @hbm: all of it
+ * @used: bytes of buffers, which have @nr_pieces pieces together
+ * @free: @nr ranges in ascending order, no two of which are neighbours; no @room: not known yet
+ */
 struct emb_stack {
 	uint8_t *hbm;
 	uint64_t size;
 	uint64_t used;
+	size_t nr_pieces;
 	struct emb_range {
 		uint64_t start;
 		uint64_t length;
@@ -135,17 +165,35 @@ struct emb_stack {
 	size_t room;
 };
 
+/* Lists of extents that the chip reads. @refs: windows that have one; under nrt_chip.lock. */
+struct emb_lists {
+	unsigned int refs;
+	struct emb_shared memory;
+};
+
+/**
+ * struct emb_binding - what a window of a buffer keeps
+ * @bo: the buffer, with a reference; NULL: the window shows none
+ * @offset: where in it the window begins
+ * @lists: have its list of extents, with a reference; NULL: it is in one piece
+ */
+struct emb_binding {
+	struct emb_bo *bo;
+	uint64_t offset;
+	struct emb_lists *lists;
+};
+
 /**
  * struct emb_table - a window table as a job latches it
  * @refs: the core, and each job that was submitted with it; under nrt_chip.lock
  * @nr: entries
- * @bo: by entry, with a reference, or NULL
+ * @binding: by entry
  */
 struct emb_table {
 	unsigned int refs;
 	uint32_t nr;
 	struct emb_shared memory;
-	struct emb_bo **bo;
+	struct emb_binding *binding;
 };
 
 /**
@@ -153,13 +201,13 @@ struct emb_table {
  * @nr: how many
  * @window: as they were given
  * @hw: as the chip takes them
- * @bo: the buffers of those that show one, with a reference; else NULL
+ * @binding: what they keep
  */
 struct emb_change {
 	uint32_t nr;
 	const struct drm_neuron_window *window;
 	struct neuron_hw_window *hw;
-	struct emb_bo **bo;
+	struct emb_binding *binding;
 };
 
 /* What is known of the times of a job that was a member of a time group. */
@@ -211,7 +259,7 @@ struct emb_gang {
  * @block: complete but for the addresses of its tables
  * @series: with a reference: the job is a member of its time group @sequence, which is @group, and
  *	its settle record has place @settle of its core; NULL: of none
- * @trace: window of the trace, whose buffer is @trace_bo; NULL: it is not traced
+ * @trace: window of the trace, if that keeps a buffer in @traced; else it is not traced
  * @limit_ns: without progress
  * @doorbell_ns: 0: it waits for its turn
  * @moved_ns: when @progress was last seen to change
@@ -230,8 +278,8 @@ struct emb_job {
 	uint64_t sequence;
 	unsigned int settle;
 	struct neuron_hw_time_group group;
-	struct emb_bo *trace_bo;
 	struct neuron_hw_window trace;
+	struct emb_binding traced;
 	uint64_t limit_ns;
 	uint64_t doorbell_ns;
 	uint64_t moved_ns;
@@ -454,16 +502,32 @@ struct emb_bo *emb_bo_find(struct nrt_chip *chip, uint32_t handle);
 void emb_bo_get(struct emb_bo *bo);
 /* @bo may be NULL. The caller may hold nrt_chip.lock of any chip. */
 void emb_bo_put(struct emb_bo *bo);
+/* In how many pieces [@offset, +@size) is, which is not empty and in the buffer. */
+uint32_t emb_bo_pieces(const struct emb_bo *bo, uint64_t offset, uint64_t size);
+/* Of these bytes the first ones, as many as lie side by side. */
+struct emb_run emb_bo_run(const struct emb_bo *bo, uint64_t offset, uint64_t size);
 
 int emb_bo_create(struct nrt_chip *chip, struct drm_neuron_bo_create *create);
 int emb_bo_info(struct nrt_chip *chip, struct drm_neuron_bo_info *info);
 void emb_bo_close(struct nrt_chip *chip, uint32_t handle);
-int emb_hbm_map(struct nrt_chip *chip, uint32_t stack, void **map, uint64_t *size);
 int emb_bo_map(struct nrt_chip *chip, uint64_t offset, uint64_t size, void **map);
 void emb_bo_unmap(struct nrt_chip *chip, void *map, uint64_t size);
 int emb_bo_export(struct nrt_chip *chip, uint32_t handle, int *fd);
 int emb_bo_import(struct nrt_chip *chip, int fd, uint32_t *handle);
 int emb_copy(struct nrt_chip *chip, struct drm_neuron_copy *copy);
+
+/* --- emb_hbm.c --- */
+
+/*
+ * Memory of the stack for a buffer that has its chip, stack and size. An error: it has none, but
+ * perhaps the array for its pieces.
+ */
+int emb_hbm_alloc(struct emb_bo *bo);
+/* It is cleared, and free. */
+void emb_hbm_free(struct emb_bo *bo);
+/* Where the CPU has the buffer, as long as that is there. */
+int emb_hbm_map_bo(struct emb_bo *bo, void **map);
+int emb_hbm_map(struct nrt_chip *chip, uint32_t stack, void **map, uint64_t *size);
 
 /* --- emb_window.c --- */
 
@@ -487,10 +551,18 @@ void emb_names_forget(struct emb_machine *machine, const struct emb_bo *bo,
 int emb_change_begin(struct emb_core *core, const struct drm_neuron_array *windows,
 		     struct emb_change *change);
 void emb_change_apply(struct emb_core *core, struct emb_change *change);
-void emb_change_drop(struct emb_change *change);
-/* With the chip's lock: @window of a buffer as the chip takes it; *@bo has a reference. */
+void emb_change_drop(struct nrt_chip *chip, struct emb_change *change);
+/*
+ * With the chip's lock: @window of a buffer as the chip takes it, but for its list of extents, if
+ * it has one.
+ */
 int emb_window_of_bo(struct nrt_chip *chip, const struct drm_neuron_window *window,
-		     struct neuron_hw_window *hw, struct emb_bo **bo);
+		     struct neuron_hw_window *hw, struct emb_binding *binding);
+/* With the chip's lock: the lists of those of @nr windows that have one. */
+int emb_lists_make(struct nrt_chip *chip, struct neuron_hw_window *hw,
+		   struct emb_binding *binding, uint32_t nr);
+/* With the chip's lock. It is empty then. */
+void emb_binding_put(struct nrt_chip *chip, struct emb_binding *binding);
 void emb_table_put(struct nrt_chip *chip, struct emb_table *table);
 int emb_windows(struct nrt_chip *chip, struct drm_neuron_windows *windows);
 

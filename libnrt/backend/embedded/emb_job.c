@@ -157,7 +157,7 @@ void emb_job_free(struct nrt_chip *chip, struct emb_job *job)
 	if (!job)
 		return;
 	emb_table_put(chip, job->table);
-	emb_bo_put(job->trace_bo);
+	emb_binding_put(chip, &job->traced);
 	emb_gang_put(job->gang);
 	emb_times_put(chip, job);
 	emb_result_put(job->result);
@@ -292,7 +292,7 @@ static void write_tables(const struct emb_core *core, const struct emb_job *job,
 	if (nr)
 		memcpy(queues, job->queues, nr * sizeof(*queues));
 	neuron_hw_job_queues(block, base + AT_QUEUES, nr);
-	if (job->trace_bo) {
+	if (job->traced.bo) {
 		memcpy(queues + nr, &job->trace, sizeof(job->trace));
 		neuron_hw_job_trace(block, base + AT_QUEUES);
 	}
@@ -394,7 +394,7 @@ static void give_up(struct emb_core *core, bool hang, enum neuron_cause cause)
 	/* A core that does not answer may still write what its job showed it. */
 	if (emb_core_reset(core)) {
 		core->first->table = NULL;
-		core->first->trace_bo = NULL;
+		core->first->traced = (struct emb_binding){ 0 };
 	}
 	end_aborted(core, hang, cause);
 	if (core->wedged)

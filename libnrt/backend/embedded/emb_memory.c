@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Memory: addresses for the device, HBM, buffers, copies.
+ * Memory: addresses for the device, buffers, copies.
  *
  * A chip reaches memory of this process by bus addresses, which emb_iova translates, never by
- * pointers. A buffer in HBM is one range of its stack.
+ * pointers.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,6 @@
 
 /* Bus address 0 means nothing. */
 #define FIRST_ADDR	0x100000ull
-#define STUCK_NS	10000000000ull
 
 static uint64_t whole_pages(uint64_t size)
 {
@@ -207,110 +206,19 @@ uint64_t emb_host_addr(const struct nrt_chip *chip, uint64_t addr)
 	return chip->gen->host_base | addr;
 }
 
-/* --- HBM; with nrt_chip.memory_lock --- */
+/* --- buffers --- */
 
-static bool insert_range(struct emb_stack *stack, size_t at, uint64_t start, uint64_t length)
+static void bo_free(struct emb_bo *bo)
 {
-	struct emb_range *grown;
+	struct nrt_chip *chip = bo->chip;
 
-	if (stack->nr == stack->room) {
-		grown = reallocarray(stack->free, stack->room + 64, sizeof(*grown));
-		if (!grown)
-			return false;
-		stack->free = grown;
-		stack->room += 64;
-	}
-	memmove(&stack->free[at + 1], &stack->free[at],
-		(stack->nr - at) * sizeof(stack->free[0]));
-	stack->free[at] = (struct emb_range){ start, length };
-	stack->nr++;
-	return true;
-}
-
-static int stack_alloc(struct emb_stack *stack, uint64_t size, uint64_t *offset)
-{
-	size_t at;
-
-	/* All of the stack is free at first. */
-	if (!stack->room && !insert_range(stack, 0, 0, stack->size))
-		return -ENOMEM;
-	for (at = 0; at < stack->nr && stack->free[at].length < size; at++)
-		;
-	if (at == stack->nr)
-		return -ENOSPC;
-	*offset = stack->free[at].start;
-	stack->free[at].start += size;
-	stack->free[at].length -= size;
-	stack->used += size;
-	if (stack->free[at].length)
-		return 0;
-	stack->nr--;
-	memmove(&stack->free[at], &stack->free[at + 1],
-		(stack->nr - at) * sizeof(stack->free[0]));
-	return 0;
-}
-
-/* Without memory for the list the range is lost until the chip is closed. */
-static void stack_free(struct emb_stack *stack, uint64_t start, uint64_t length)
-{
-	struct emb_range *before, *after;
-	size_t at;
-
-	stack->used -= length;
-	for (at = 0; at < stack->nr && stack->free[at].start < start; at++)
-		;
-	before = at ? &stack->free[at - 1] : NULL;
-	after = at < stack->nr ? &stack->free[at] : NULL;
-	if (before && before->start + before->length == start) {
-		before->length += length;
-		if (!after || start + length != after->start)
-			return;
-		before->length += after->length;
-		stack->nr--;
-		memmove(after, after + 1, (stack->nr - at) * sizeof(*after));
-	} else if (after && start + length == after->start) {
-		after->start = start;
-		after->length += length;
-	} else {
-		insert_range(stack, at, start, length);
-	}
-}
-
-static void write64(const struct nrt_chip *chip, uint64_t offset, uint64_t value)
-{
-	emb_write(chip, offset, (uint32_t)value);
-	emb_write(chip, offset + 4, (uint32_t)(value >> 32));
-}
-
-/*
- * Zeroes for the next owner. Each operation of the unit ends with an interrupt. False: it did
- * not end, or with an error.
- */
-static bool discard(struct nrt_chip *chip, uint32_t stack, uint64_t offset, uint64_t size)
-{
-	uint64_t deadline = emb_now_ns() + STUCK_NS;
-	uint32_t cause = 0;
-	uint64_t seen;
-
-	if (emb_read(chip, NEURON_CTL_DISCARD_GO))
-		return false;
-	write64(chip, NEURON_CTL_DISCARD_ADDR, chip->gen->hbm_addr[stack] + offset);
-	write64(chip, NEURON_CTL_DISCARD_LEN, size);
-	emb_write(chip, NEURON_CTL_DISCARD_GO, 1);
-	for (;;) {
-		seen = atomic_load(&chip->irqs);
-		cause |= emb_read(chip, NEURON_CTL_CAUSE) &
-			 (NEURON_CTL_CAUSE_DISCARD | NEURON_CTL_CAUSE_DISCARD_ERROR);
-		emb_write(chip, NEURON_CTL_CAUSE, cause);
-		if (!emb_read(chip, NEURON_CTL_DISCARD_GO))
-			break;
-		if (emb_now_ns() > deadline)
-			return false;
-		emb_wait_irq(chip, seen, deadline);
-	}
-	cause |= emb_read(chip, NEURON_CTL_CAUSE);
-	emb_write(chip, NEURON_CTL_CAUSE, cause);
-	return !(cause & NEURON_CTL_CAUSE_DISCARD_ERROR);
+	if (emb_forked(chip))
+		return;
+	if (bo->placement == DRM_NEURON_BO_HBM)
+		emb_hbm_free(bo);
+	emb_shared_free(chip->machine, &bo->memory);
+	free(bo->piece);
+	free(bo);
 }
 
 void emb_memory_destroy(struct nrt_chip *chip)
@@ -320,17 +228,45 @@ void emb_memory_destroy(struct nrt_chip *chip)
 	for (i = 0; i < chip->nr_bos; i++) {
 		struct emb_bo *bo = chip->bo[i];
 
-		if (!bo || --bo->refs)
-			continue;
-		emb_shared_free(chip->machine, &bo->memory);
-		free(bo);
+		if (bo && !--bo->refs)
+			bo_free(bo);
 	}
 	free(chip->bo);
 	for (i = 0; i < NEURON_MAX_HBM; i++)
 		free(chip->stack[i].free);
 }
 
-/* --- buffers --- */
+/* The piece that has byte @offset, or the last one. */
+static uint32_t find_piece(const struct emb_bo *bo, uint64_t offset)
+{
+	uint32_t low = 0, high = bo->nr_pieces, middle;
+
+	while (high - low > 1) {
+		middle = low + (high - low) / 2;
+		if (bo->piece[middle].at <= offset)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+uint32_t emb_bo_pieces(const struct emb_bo *bo, uint64_t offset, uint64_t size)
+{
+	return find_piece(bo, offset + size - 1) - find_piece(bo, offset) + 1;
+}
+
+struct emb_run emb_bo_run(const struct emb_bo *bo, uint64_t offset, uint64_t size)
+{
+	const struct emb_piece *piece = &bo->piece[find_piece(bo, offset)];
+	uint64_t skip = offset - piece->at, room = piece->length - skip;
+
+	return (struct emb_run){
+		.ptr = bo->ptr + piece->offset + skip,
+		.addr = bo->addr + piece->offset + skip,
+		.length = size < room ? size : room,
+	};
+}
 
 struct emb_bo *emb_bo_find(struct nrt_chip *chip, uint32_t handle)
 {
@@ -344,26 +280,6 @@ void emb_bo_get(struct emb_bo *bo)
 	pthread_mutex_lock(&machine->lock);
 	bo->refs++;
 	pthread_mutex_unlock(&machine->lock);
-}
-
-static void bo_free(struct emb_bo *bo)
-{
-	struct nrt_chip *chip = bo->chip;
-
-	if (emb_forked(chip))
-		return;
-	if (bo->placement == DRM_NEURON_BO_HBM) {
-		pthread_mutex_lock(&chip->memory_lock);
-		/*
-		 * Of a machine that ends the chips have stopped. What could not be cleared
-		 * is given to nobody.
-		 */
-		if (chip->machine->leaving || discard(chip, bo->stack, bo->offset, bo->size))
-			stack_free(&chip->stack[bo->stack], bo->offset, bo->size);
-		pthread_mutex_unlock(&chip->memory_lock);
-	}
-	emb_shared_free(chip->machine, &bo->memory);
-	free(bo);
 }
 
 void emb_bo_put(struct emb_bo *bo)
@@ -403,25 +319,22 @@ static int add_handle(struct nrt_chip *chip, struct emb_bo *bo, uint32_t *handle
 	return 0;
 }
 
-static int create_hbm(struct nrt_chip *chip, struct emb_bo *bo)
+static int create_host(struct emb_bo *bo)
 {
-	int ret;
+	int ret = emb_shared_alloc(bo->chip->machine, bo->size, &bo->memory);
 
-	if (bo->stack >= chip->gen->nr_hbm)
-		return -EINVAL;
-	pthread_mutex_lock(&chip->memory_lock);
-	ret = stack_alloc(&chip->stack[bo->stack], bo->size, &bo->offset);
-	pthread_mutex_unlock(&chip->memory_lock);
-	bo->ptr = chip->stack[bo->stack].hbm + bo->offset;
-	return ret;
-}
-
-static int create_host(struct nrt_chip *chip, struct emb_bo *bo)
-{
-	int ret = emb_shared_alloc(chip->machine, bo->size, &bo->memory);
-
+	if (ret)
+		return ret;
+	bo->piece = calloc(1, sizeof(*bo->piece));
+	if (!bo->piece) {
+		emb_shared_free(bo->chip->machine, &bo->memory);
+		return -ENOMEM;
+	}
+	bo->piece->length = bo->size;
+	bo->nr_pieces = 1;
 	bo->ptr = bo->memory.ptr;
-	return ret;
+	bo->addr = emb_host_addr(bo->chip, bo->memory.addr);
+	return 0;
 }
 
 int emb_bo_create(struct nrt_chip *chip, struct drm_neuron_bo_create *create)
@@ -445,8 +358,9 @@ int emb_bo_create(struct nrt_chip *chip, struct drm_neuron_bo_create *create)
 	bo->stack = create->stack;
 	bo->category = create->category;
 	bo->size = whole_pages(create->size);
-	ret = hbm ? create_hbm(chip, bo) : create_host(chip, bo);
+	ret = hbm ? emb_hbm_alloc(bo) : create_host(bo);
 	if (ret) {
+		free(bo->piece);
 		free(bo);
 		return ret;
 	}
@@ -495,7 +409,7 @@ int emb_bo_info(struct nrt_chip *chip, struct drm_neuron_bo_info *info)
 		.size = bo->size,
 		.mmap_offset = bo->chip == chip ? (uint64_t)info->handle << 32 : 0,
 		.device_addr = bo->placement == DRM_NEURON_BO_HBM ?
-				       bo->chip->gen->hbm_addr[bo->stack] + bo->offset : 0,
+				       emb_bo_run(bo, 0, 1).addr : 0,
 		.category = bo->category,
 	};
 	emb_bo_put(bo);
@@ -516,16 +430,19 @@ void emb_bo_close(struct nrt_chip *chip, uint32_t handle)
 	emb_bo_put(bo);
 }
 
-/* The mapping lives as long as the buffer: it is the buffer. It begins where that does. */
+/* A mapping lives as long as the buffer. It begins where that does. */
 int emb_bo_map(struct nrt_chip *chip, uint64_t offset, uint64_t size, void **map)
 {
 	struct emb_bo *bo = bo_lookup(chip, (uint32_t)(offset >> 32));
+	int ret = -EINVAL;
 
 	*map = NULL;
-	if (bo && bo->chip == chip && !(uint32_t)offset && size && size <= bo->size)
-		*map = bo->ptr;
+	if (bo && bo->chip == chip && !(uint32_t)offset && size && size <= bo->size) {
+		*map = bo->memory.ptr;
+		ret = *map ? 0 : emb_hbm_map_bo(bo, map);
+	}
 	emb_bo_put(bo);
-	return *map ? 0 : -EINVAL;
+	return ret;
 }
 
 void emb_bo_unmap(struct nrt_chip *chip, void *map, uint64_t size)
@@ -533,18 +450,6 @@ void emb_bo_unmap(struct nrt_chip *chip, void *map, uint64_t size)
 	(void)chip;
 	(void)map;
 	(void)size;
-}
-
-/* The chip's own memory: what the CPU reads and writes there the chip sees. */
-int emb_hbm_map(struct nrt_chip *chip, uint32_t stack, void **map, uint64_t *size)
-{
-	if (emb_forked(chip))
-		return -ENODEV;
-	if (stack >= chip->gen->nr_hbm)
-		return -EINVAL;
-	*map = chip->stack[stack].hbm;
-	*size = chip->stack[stack].size;
-	return *map ? 0 : -ENODEV;
 }
 
 int emb_bo_export(struct nrt_chip *chip, uint32_t handle, int *fd)
@@ -630,30 +535,64 @@ static bool in_buffer(const struct emb_bo *bo, uint64_t offset, uint64_t size)
 }
 
 /* What is written past a chip it does not know, and zeros would count as never written. */
-static void copy_in(struct emb_bo *bo, uint64_t offset, const void *from, uint64_t size)
+static void copy_in(struct emb_bo *bo, uint64_t offset, const uint8_t *from, uint64_t size)
 {
 	struct nrt_chip *chip = bo->chip;
+	bool tell = chip->machine->check && bo->placement == DRM_NEURON_BO_HBM;
+	struct emb_run run;
 
-	if (!chip->machine->check || bo->placement != DRM_NEURON_BO_HBM ||
-	    trn_inspect_write(chip->chip, chip->gen->hbm_addr[bo->stack] + bo->offset + offset,
-			      from, size))
-		trn_bulk_move(bo->ptr + offset, from, size);
+	for (; size; offset += run.length, from += run.length, size -= run.length) {
+		run = emb_bo_run(bo, offset, size);
+		if (!tell || trn_inspect_write(chip->chip, run.addr, from, run.length))
+			trn_bulk_move(run.ptr, from, run.length);
+	}
+}
+
+static void copy_out(const struct emb_bo *bo, uint64_t offset, uint8_t *to, uint64_t size)
+{
+	struct emb_run run;
+
+	for (; size; offset += run.length, to += run.length, size -= run.length) {
+		run = emb_bo_run(bo, offset, size);
+		trn_bulk_move(to, run.ptr, run.length);
+	}
+}
+
+/* What was not written of a run that begins @at bytes behind the others of @found. */
+static void add_unwritten(struct nrt_unwritten *found, uint64_t at,
+			  const struct trn_unwritten *part)
+{
+	if (part->count && !found->count)
+		found->first = at + part->first;
+	if (part->count && (!found->count || found->end == at + part->first))
+		found->end = at + part->end;
+	found->count += part->count;
+}
+
+static void find_unwritten(const struct emb_bo *bo, uint64_t offset, uint64_t size,
+			   struct nrt_unwritten *found)
+{
+	struct trn_unwritten part;
+	struct emb_run run;
+	uint64_t at;
+
+	for (at = 0; at < size; at += run.length) {
+		run = emb_bo_run(bo, offset + at, size - at);
+		trn_inspect_unwritten(bo->chip->chip, run.addr, run.length, &part);
+		add_unwritten(found, at, &part);
+	}
 }
 
 void emb_unwritten(struct nrt_chip *chip, uint32_t handle, uint64_t offset, uint64_t size,
 		   struct nrt_unwritten *found)
 {
-	struct trn_unwritten unwritten = { .count = 0 };
 	struct emb_bo *bo = bo_lookup(chip, handle);
 
+	*found = (struct nrt_unwritten){ .count = 0 };
 	if (bo && chip->machine->check && bo->placement == DRM_NEURON_BO_HBM &&
 	    in_buffer(bo, offset, size))
-		trn_inspect_unwritten(bo->chip->chip,
-				      bo->chip->gen->hbm_addr[bo->stack] + bo->offset + offset,
-				      size, &unwritten);
-	if (bo)
-		emb_bo_put(bo);
-	*found = (struct nrt_unwritten){ unwritten.count, unwritten.first, unwritten.end };
+		find_unwritten(bo, offset, size, found);
+	emb_bo_put(bo);
 }
 
 static int copy_user(struct emb_bo *bo, const struct drm_neuron_copy *copy)
@@ -666,7 +605,7 @@ static int copy_user(struct emb_bo *bo, const struct drm_neuron_copy *copy)
 	if (copy->direction == DRM_NEURON_COPY_TO_DEVICE)
 		copy_in(bo, copy->offset, user, copy->size);
 	else
-		trn_bulk_move(user, bo->ptr + copy->offset, copy->size);
+		copy_out(bo, copy->offset, user, copy->size);
 	return 0;
 }
 
@@ -675,6 +614,17 @@ static bool overlaps(const struct drm_neuron_copy *copy)
 {
 	return copy->offset < copy->src_offset + copy->size &&
 	       copy->src_offset < copy->offset + copy->size;
+}
+
+static void copy_across(struct emb_bo *bo, uint64_t offset, const struct emb_bo *src,
+			uint64_t src_offset, uint64_t size)
+{
+	struct emb_run run;
+
+	for (; size; offset += run.length, src_offset += run.length, size -= run.length) {
+		run = emb_bo_run(src, src_offset, size);
+		copy_in(bo, offset, run.ptr, run.length);
+	}
 }
 
 static int copy_buffer(struct nrt_chip *chip, struct emb_bo *bo,
@@ -687,7 +637,7 @@ static int copy_buffer(struct nrt_chip *chip, struct emb_bo *bo,
 		return -ENOENT;
 	if (src->chip == chip && in_buffer(src, copy->src_offset, copy->size) &&
 	    !(src == bo && overlaps(copy))) {
-		copy_in(bo, copy->offset, src->ptr + copy->src_offset, copy->size);
+		copy_across(bo, copy->offset, src, copy->src_offset, copy->size);
 		ret = 0;
 	}
 	emb_bo_put(src);

@@ -100,12 +100,13 @@ static int add_trace(struct emb_core *core, struct emb_job *job,
 	if (args->trace_offset % NEURON_TRACE_ALIGN ||
 	    neuron_trace_check_window(NEURON_WINDOW_HOST | NEURON_WINDOW_WRITE, args->trace_size))
 		return -EINVAL;
-	ret = emb_window_of_bo(core->chip, &window, &job->trace, &job->trace_bo);
+	ret = emb_window_of_bo(core->chip, &window, &job->trace, &job->traced);
 	if (ret)
 		return ret;
 	neuron_hw_window_allow(&job->trace, 0, 1);
-	return neuron_trace_check_window(neuron_from_le32(job->trace.flags), args->trace_size) ?
-		       -EINVAL : 0;
+	if (neuron_trace_check_window(neuron_from_le32(job->trace.flags), args->trace_size))
+		return -EINVAL;
+	return emb_lists_make(core->chip, &job->trace, &job->traced, 1);
 }
 
 static int build_job(struct emb_core *core, struct emb_job *job, const struct drm_neuron_job *args)
@@ -178,7 +179,7 @@ static void drop_members(struct nrt_chip *chip, struct member *members, uint32_t
 	uint32_t i;
 
 	for (i = 0; i < nr; i++) {
-		emb_change_drop(&members[i].change);
+		emb_change_drop(chip, &members[i].change);
 		if (members[i].job)
 			emb_times_miss(members[i].core, members[i].job);
 		emb_job_free(chip, members[i].job);

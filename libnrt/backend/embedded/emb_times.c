@@ -426,7 +426,7 @@ static int join(struct emb_core *core, struct emb_job *job, struct emb_series *s
 	job->result->settled.group = number_of(series, place->sequence);
 	at = take_place(core);
 	/* Of a member the chip writes the trace when all have ended: too late for who reads it. */
-	if (!alone && job->trace_bo)
+	if (!alone && job->traced.bo)
 		alone = NEURON_SETTLE_ENDED;
 	if (!alone && at < 0)
 		alone = NEURON_SETTLE_OVERFLOW;

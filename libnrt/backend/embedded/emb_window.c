@@ -139,27 +139,114 @@ static uint64_t seen_from(const struct nrt_chip *chip, const struct nrt_chip *ow
 }
 
 int emb_window_of_bo(struct nrt_chip *chip, const struct drm_neuron_window *window,
-		     struct neuron_hw_window *hw, struct emb_bo **out)
+		     struct neuron_hw_window *hw, struct emb_binding *binding)
 {
 	struct emb_bo *bo = emb_bo_find(chip, window->handle);
-	uint64_t base;
+	enum neuron_window_kind kind = NEURON_WINDOW_HOST;
+	uint32_t pieces;
 
 	if (!bo)
 		return -ENOENT;
 	if (window->offset % 4 || !window->length || window->offset > bo->size ||
 	    window->length > bo->size - window->offset)
 		return -EINVAL;
-	if (bo->placement == DRM_NEURON_BO_HOST) {
-		base = emb_host_addr(chip, bo->memory.addr + window->offset);
-		*hw = neuron_hw_window_memory(NEURON_WINDOW_HOST, 0, base, window->length);
-	} else {
-		base = bo->chip->gen->hbm_addr[bo->stack] + bo->offset + window->offset;
-		*hw = neuron_hw_window_memory(bo->chip == chip ? NEURON_WINDOW_HBM :
-								 NEURON_WINDOW_PEER, 0,
-					      seen_from(chip, bo->chip, base), window->length);
-	}
+	if (bo->placement == DRM_NEURON_BO_HBM)
+		kind = bo->chip == chip ? NEURON_WINDOW_HBM : NEURON_WINDOW_PEER;
+	pieces = emb_bo_pieces(bo, window->offset, window->length);
+	if (pieces > 1)
+		*hw = neuron_hw_window_list(kind, 0, 0, pieces, window->length);
+	else
+		*hw = neuron_hw_window_memory(kind, 0,
+					      seen_from(chip, bo->chip,
+							emb_bo_run(bo, window->offset, 1).addr),
+					      window->length);
 	emb_bo_get(bo);
-	*out = bo;
+	*binding = (struct emb_binding){ .bo = bo, .offset = window->offset };
+	return 0;
+}
+
+void emb_binding_put(struct nrt_chip *chip, struct emb_binding *binding)
+{
+	struct emb_lists *lists = binding->lists;
+
+	if (lists && !--lists->refs) {
+		emb_shared_free(chip->machine, &lists->memory);
+		free(lists);
+	}
+	emb_bo_put(binding->bo);
+	*binding = (struct emb_binding){ 0 };
+}
+
+static void binding_copy(struct emb_binding *to, const struct emb_binding *from)
+{
+	*to = *from;
+	if (to->lists)
+		to->lists->refs++;
+	if (to->bo)
+		emb_bo_get(to->bo);
+}
+
+static uint32_t list_extents(const struct neuron_hw_window *hw)
+{
+	return neuron_hw_window_is_list(hw) ? neuron_from_le32(hw->nr_extents) : 0;
+}
+
+static void list_fill(const struct nrt_chip *chip, const struct neuron_hw_window *hw,
+		      const struct emb_binding *binding, struct neuron_hw_extent *extent)
+{
+	uint64_t left = neuron_from_le64(hw->length), offset = binding->offset;
+	struct emb_run run;
+
+	for (; left; left -= run.length, offset += run.length) {
+		run = emb_bo_run(binding->bo, offset, left);
+		*extent++ = neuron_hw_extent(seen_from(chip, binding->bo->chip, run.addr),
+					     run.length);
+	}
+}
+
+/* Without references, or NULL. */
+static struct emb_lists *lists_new(struct nrt_chip *chip, uint64_t extents)
+{
+	struct emb_lists *lists = calloc(1, sizeof(*lists));
+
+	if (!lists)
+		return NULL;
+	if (!emb_shared_alloc(chip->machine, extents * sizeof(struct neuron_hw_extent),
+			      &lists->memory))
+		return lists;
+	free(lists);
+	return NULL;
+}
+
+/* One behind the other. Addresses of this memory have no gaps, so it takes no links. */
+int emb_lists_make(struct nrt_chip *chip, struct neuron_hw_window *hw,
+		   struct emb_binding *binding, uint32_t nr)
+{
+	struct neuron_hw_extent *extent;
+	struct emb_lists *lists;
+	uint64_t extents = 0, addr;
+	uint32_t i, count;
+
+	for (i = 0; i < nr; i++)
+		extents += list_extents(&hw[i]);
+	if (!extents)
+		return 0;
+	lists = lists_new(chip, extents);
+	if (!lists)
+		return -ENOMEM;
+	extent = (struct neuron_hw_extent *)lists->memory.ptr;
+	addr = emb_host_addr(chip, lists->memory.addr);
+	for (i = 0; i < nr; i++) {
+		count = list_extents(&hw[i]);
+		if (!count)
+			continue;
+		list_fill(chip, &hw[i], &binding[i], extent);
+		neuron_hw_window_extents(&hw[i], addr, count);
+		binding[i].lists = lists;
+		lists->refs++;
+		extent += count;
+		addr += count * sizeof(*extent);
+	}
 	return 0;
 }
 
@@ -265,13 +352,13 @@ static bool from_valid(const struct drm_neuron_window *window)
 }
 
 static int make_window(struct emb_core *core, const struct drm_neuron_window *window,
-		       struct neuron_hw_window *hw, struct emb_bo **bo)
+		       struct neuron_hw_window *hw, struct emb_binding *binding)
 {
 	const uint32_t both = DRM_NEURON_WINDOW_READ | DRM_NEURON_WINDOW_WRITE;
 	bool empty = window->kind == DRM_NEURON_WINDOW_EMPTY;
 	int ret;
 
-	*bo = NULL;
+	*binding = (struct emb_binding){ 0 };
 	memset(hw, 0, sizeof(*hw));
 	if (window->index >= NEURON_MAX_WINDOWS || window->rights & ~both ||
 	    empty == !!window->rights || !from_valid(window) ||
@@ -281,7 +368,7 @@ static int make_window(struct emb_core *core, const struct drm_neuron_window *wi
 	case DRM_NEURON_WINDOW_EMPTY:
 		return 0;
 	case DRM_NEURON_WINDOW_BO:
-		ret = emb_window_of_bo(core->chip, window, hw, bo);
+		ret = emb_window_of_bo(core->chip, window, hw, binding);
 		break;
 	case DRM_NEURON_WINDOW_SBUF:
 	case DRM_NEURON_WINDOW_PSUM:
@@ -312,9 +399,9 @@ void emb_table_put(struct nrt_chip *chip, struct emb_table *table)
 	if (!table || --table->refs)
 		return;
 	for (i = 0; i < table->nr; i++)
-		emb_bo_put(table->bo[i]);
+		emb_binding_put(chip, &table->binding[i]);
 	emb_shared_free(chip->machine, &table->memory);
-	free(table->bo);
+	free(table->binding);
 	free(table);
 }
 
@@ -327,11 +414,11 @@ static struct emb_table *table_new(struct nrt_chip *chip, const struct emb_table
 
 	if (!table)
 		return NULL;
-	table->bo = calloc(nr, sizeof(struct emb_bo *));
-	if (!table->bo ||
+	table->binding = calloc(nr, sizeof(*table->binding));
+	if (!table->binding ||
 	    emb_shared_alloc(chip->machine, nr * sizeof(struct neuron_hw_window),
 			     &table->memory)) {
-		free(table->bo);
+		free(table->binding);
 		free(table);
 		return NULL;
 	}
@@ -340,11 +427,8 @@ static struct emb_table *table_new(struct nrt_chip *chip, const struct emb_table
 	if (!from)
 		return table;
 	memcpy(table->memory.ptr, from->memory.ptr, from->nr * sizeof(struct neuron_hw_window));
-	for (i = 0; i < from->nr; i++) {
-		table->bo[i] = from->bo[i];
-		if (table->bo[i])
-			emb_bo_get(table->bo[i]);
-	}
+	for (i = 0; i < from->nr; i++)
+		binding_copy(&table->binding[i], &from->binding[i]);
 	return table;
 }
 
@@ -368,14 +452,14 @@ static struct emb_table *own_table(struct emb_core *core, uint32_t nr)
 	return table;
 }
 
-void emb_change_drop(struct emb_change *change)
+void emb_change_drop(struct nrt_chip *chip, struct emb_change *change)
 {
 	uint32_t i;
 
 	for (i = 0; i < change->nr; i++)
-		emb_bo_put(change->bo[i]);
+		emb_binding_put(chip, &change->binding[i]);
 	free(change->hw);
-	free(change->bo);
+	free(change->binding);
 	*change = (struct emb_change){ 0 };
 }
 
@@ -386,19 +470,20 @@ static int make_change(struct emb_core *core, uint32_t count, struct emb_change 
 	int ret;
 
 	change->hw = calloc(count, sizeof(*change->hw));
-	change->bo = calloc(count, sizeof(struct emb_bo *));
-	if (!change->hw || !change->bo)
+	change->binding = calloc(count, sizeof(*change->binding));
+	if (!change->hw || !change->binding)
 		return -ENOMEM;
 	for (; change->nr < count; change->nr++) {
 		const struct drm_neuron_window *window = &change->window[change->nr];
 
-		ret = make_window(core, window, &change->hw[change->nr], &change->bo[change->nr]);
+		ret = make_window(core, window, &change->hw[change->nr],
+				  &change->binding[change->nr]);
 		if (ret)
 			return ret;
 		if (window->index >= *room)
 			*room = window->index + 1;
 	}
-	return 0;
+	return emb_lists_make(core->chip, change->hw, change->binding, change->nr);
 }
 
 int emb_change_begin(struct emb_core *core, const struct drm_neuron_array *array,
@@ -415,7 +500,7 @@ int emb_change_begin(struct emb_core *core, const struct drm_neuron_array *array
 	if (!ret && !own_table(core, room))
 		ret = -ENOMEM;
 	if (ret)
-		emb_change_drop(change);
+		emb_change_drop(core->chip, change);
 	return ret;
 }
 
@@ -430,13 +515,13 @@ void emb_change_apply(struct emb_core *core, struct emb_change *change)
 		for (i = 0; i < change->nr; i++) {
 			uint32_t index = change->window[i].index;
 
-			emb_bo_put(table->bo[index]);
-			table->bo[index] = change->bo[i];
+			emb_binding_put(core->chip, &table->binding[index]);
+			table->binding[index] = change->binding[i];
 			entry[index] = change->hw[i];
 		}
 		change->nr = 0;
 	}
-	emb_change_drop(change);
+	emb_change_drop(core->chip, change);
 }
 
 int emb_windows(struct nrt_chip *chip, struct drm_neuron_windows *windows)
