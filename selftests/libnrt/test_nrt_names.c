@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -297,6 +298,44 @@ TEST_F_TIMEOUT(names, imported_grants, BACKEND_LIMIT_S)
 	ASSERT_EQ(0, backend_claim(rig, 2, &grant.claim));
 	EXPECT_EQ(-EBADF, show_granted(rig, second.handle, 8));
 	EXPECT_EQ(0, drop_granted(rig, second.handle));
+}
+
+static short polled(int fd, short events)
+{
+	struct pollfd one = { .fd = fd, .events = events };
+
+	return poll(&one, 1, 0) < 0 ? -1 : one.revents;
+}
+
+/* Who has a grant hears of the end of the claim, and of that one alone. */
+TEST_F_TIMEOUT(names, grants_that_end, BACKEND_LIMIT_S)
+{
+	struct drm_neuron_grant first = { .core = 1, .count = 8 };
+	struct drm_neuron_grant bytes = { .core = 1, .count = 64, .flags = SBUF_R };
+	struct drm_neuron_grant other = { .claim = self->rig.claim, .count = 8 };
+	struct backend_rig *rig = &self->rig;
+	uint32_t claim;
+	int copy;
+
+	ASSERT_EQ(0, backend_claim(rig, 2, &claim));
+	first.claim = claim;
+	bytes.claim = claim;
+	ASSERT_EQ(0, rig->backend->grant(rig->chip, &first));
+	ASSERT_EQ(0, rig->backend->grant(rig->chip, &bytes));
+	ASSERT_EQ(0, rig->backend->grant(rig->chip, &other));
+	copy = dup(first.fd);
+	ASSERT_LE(0, copy);
+	EXPECT_EQ(0, polled(first.fd, POLLIN | POLLOUT));
+	EXPECT_EQ(0, polled(bytes.fd, 0));
+	ASSERT_EQ(0, backend_release(rig, claim));
+	EXPECT_EQ(POLLHUP, polled(first.fd, POLLIN | POLLOUT));
+	EXPECT_EQ(POLLHUP, polled(copy, 0));
+	EXPECT_EQ(POLLHUP, polled(bytes.fd, 0));
+	EXPECT_EQ(0, polled(other.fd, POLLIN | POLLOUT));
+	close(first.fd);
+	close(copy);
+	close(bytes.fd);
+	close(other.fd);
 }
 
 TEST_F_TIMEOUT(names, what_is_no_grant, BACKEND_LIMIT_S)

@@ -344,10 +344,12 @@ struct emb_claim {
  * struct emb_name - something that file descriptors name: a buffer, what a claim has granted, or a
  *	series of time groups
  * @fd: one of them, which is never handed out, so that its file stays
+ * @other_end: of a grant, whose file is a pipe, or -1
  * @device, @inode: that file
  */
 struct emb_name {
 	int fd;
+	int other_end;
 	uint64_t device;
 	uint64_t inode;
 	struct emb_bo *bo;

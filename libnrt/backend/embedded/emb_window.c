@@ -41,31 +41,61 @@ static struct emb_name *find_same(struct emb_machine *machine, const struct emb_
 	return NULL;
 }
 
+/*
+ * The file of a name. Of a grant it is a pipe: as long as the back end has the other end, nothing
+ * can be read, and then poll() says POLLHUP, as it does of the driver's. 0 or a negative errno.
+ */
+static int open_file(struct emb_name *name)
+{
+	int ends[2] = { -1, -1 };
+
+	if (name->core) {
+		if (pipe2(ends, O_CLOEXEC | O_NONBLOCK))
+			return -errno;
+	} else {
+		ends[0] = memfd_create("neuron", MFD_CLOEXEC);
+		if (ends[0] < 0)
+			return -errno;
+	}
+	name->fd = ends[0];
+	name->other_end = ends[1];
+	return 0;
+}
+
+static void close_file(const struct emb_name *name)
+{
+	close(name->fd);
+	if (name->other_end >= 0)
+		close(name->other_end);
+}
+
 /* With emb_machine.lock: a new one with a file of its own; 0 or a negative errno. */
 static int add_name(struct emb_machine *machine, const struct emb_name *name,
 		    struct emb_name **added)
 {
 	struct emb_name *grown = reallocarray(machine->name, machine->nr_names + 1,
 					      sizeof(*grown));
+	struct emb_name *last;
 	struct stat st;
-	int fd, err;
+	int ret;
 
 	if (!grown)
 		return -ENOMEM;
 	machine->name = grown;
-	fd = memfd_create("neuron", MFD_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st)) {
-		err = -errno;
-		close(fd);
-		return err;
+	last = &grown[machine->nr_names];
+	*last = *name;
+	ret = open_file(last);
+	if (ret)
+		return ret;
+	if (fstat(last->fd, &st)) {
+		ret = -errno;
+		close_file(last);
+		return ret;
 	}
-	*added = &grown[machine->nr_names++];
-	**added = *name;
-	(*added)->fd = fd;
-	(*added)->device = st.st_dev;
-	(*added)->inode = st.st_ino;
+	last->device = st.st_dev;
+	last->inode = st.st_ino;
+	machine->nr_names++;
+	*added = last;
 	return 0;
 }
 
@@ -108,7 +138,7 @@ void emb_names_destroy(struct emb_machine *machine)
 	size_t i;
 
 	for (i = 0; i < machine->nr_names; i++)
-		close(machine->name[i].fd);
+		close_file(&machine->name[i]);
 	free(machine->name);
 }
 
@@ -122,7 +152,7 @@ void emb_names_forget(struct emb_machine *machine, const struct emb_bo *bo,
 
 		if ((bo && name->bo == bo) || (core && name->core == core) ||
 		    (series && name->series == series))
-			close(machine->name[i].fd);
+			close_file(name);
 		else
 			machine->name[kept++] = machine->name[i];
 	}
