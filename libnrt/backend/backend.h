@@ -167,8 +167,8 @@ struct nrt_settled {
  * @bo_close: drop a handle
  * @bo_map: map @size bytes of a buffer by its mmap offset; more than none, and not more than it has
  * @bo_unmap: remove a mapping that @bo_map has made
- * @bo_export: a file descriptor that another chip of the same back end can import, as long as
- *	somebody has a handle of the buffer, or a window that shows it
+ * @bo_export: a file descriptor that another chip of the same back end can import; it keeps the
+ *	buffer until it is closed
  * @bo_import: the handle of such a buffer on this chip; the fd stays the caller's. A buffer that
  *	has a handle there gets no other one, and one @bo_close ends it. -EBADF: no fd; -EINVAL: of
  *	no buffer

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
@@ -86,6 +87,76 @@ TEST_F_TIMEOUT(names, what_is_no_buffer, BACKEND_LIMIT_S)
 	ASSERT_EQ(0, rig->backend->grant(rig->chip, &grant));
 	EXPECT_EQ(-EINVAL, rig->backend->bo_import(rig->chip, grant.fd, &handle));
 	close(grant.fd);
+}
+
+/* The driver may count a buffer a moment after its end. */
+static bool uses(struct backend_rig *rig, uint64_t bytes)
+{
+	const struct timespec moment = { .tv_nsec = 10000000 };
+	struct drm_neuron_memory_info stack = { 0 };
+	int tries = 0;
+
+	while (!backend_query(rig, DRM_NEURON_QUERY_MEMORY, &stack, sizeof(stack), 1) &&
+	       stack.used != bytes && tries++ < 1000)
+		nanosleep(&moment, NULL);
+	return stack.used == bytes;
+}
+
+/* A descriptor keeps a buffer, also without a handle: the bytes are there for who imports it. */
+TEST_F_TIMEOUT(names, descriptor_keeps, BACKEND_LIMIT_S)
+{
+	static const uint32_t placements[] = { DRM_NEURON_BO_HBM, DRM_NEURON_BO_HOST };
+	struct backend_rig *rig = &self->rig;
+	struct drm_neuron_memory_info stack = { 0 };
+	char text[8] = { 0 };
+	uint32_t handle;
+	uint64_t bytes;
+	unsigned int i;
+	int fd, again;
+
+	ASSERT_EQ(0, backend_query(rig, DRM_NEURON_QUERY_MEMORY, &stack, sizeof(stack), 1));
+	for (i = 0; i < 2; i++) {
+		bytes = placements[i] == DRM_NEURON_BO_HBM ? 16 * PAGE : 0;
+		ASSERT_EQ(0, backend_buffer(rig, placements[i], 16 * PAGE, &handle));
+		ASSERT_EQ(0, backend_write(rig, handle, 7 * PAGE, "kept", 5));
+		ASSERT_EQ(0, rig->backend->bo_export(rig->chip, handle, &fd));
+		again = dup(fd);
+		ASSERT_LE(0, again);
+		close(fd);
+		rig->backend->bo_close(rig->chip, handle);
+		EXPECT_TRUE(uses(rig, stack.used + bytes));
+		ASSERT_EQ(0, rig->backend->bo_import(rig->chip, again, &handle));
+		ASSERT_EQ(0, backend_read(rig, handle, 7 * PAGE, text, 5));
+		EXPECT_STREQ("kept", text);
+		/* Nor is there more than one name of it. */
+		ASSERT_EQ(0, rig->backend->bo_export(rig->chip, handle, &fd));
+		close(again);
+		rig->backend->bo_close(rig->chip, handle);
+		EXPECT_TRUE(uses(rig, stack.used + bytes));
+		close(fd);
+		EXPECT_TRUE(uses(rig, stack.used));
+	}
+}
+
+/* All of a stack, which only a descriptor keeps: who closes that makes room for the next one. */
+TEST_F_TIMEOUT(names, room_for_the_next, BACKEND_LIMIT_S)
+{
+	struct backend_rig *rig = &self->rig;
+	struct drm_neuron_memory_info stack = { 0 };
+	uint32_t handle;
+	uint64_t left;
+	int fd;
+
+	ASSERT_EQ(0, backend_query(rig, DRM_NEURON_QUERY_MEMORY, &stack, sizeof(stack), 1));
+	left = stack.usable - stack.used;
+	ASSERT_EQ(0, backend_buffer(rig, DRM_NEURON_BO_HBM, left, &handle));
+	ASSERT_EQ(0, rig->backend->bo_export(rig->chip, handle, &fd));
+	rig->backend->bo_close(rig->chip, handle);
+	EXPECT_EQ(-ENOSPC, backend_buffer(rig, DRM_NEURON_BO_HBM, left, &handle));
+	close(fd);
+	ASSERT_EQ(0, backend_buffer(rig, DRM_NEURON_BO_HBM, left, &handle));
+	rig->backend->bo_close(rig->chip, handle);
+	EXPECT_TRUE(uses(rig, stack.used));
 }
 
 /* Other chips reach what is in HBM, and no memory of the host. */

@@ -116,7 +116,7 @@ struct emb_piece {
 
 /**
  * struct emb_bo - a buffer
- * @refs: handles and windows; under emb_machine.lock
+ * @refs: handles, windows, and a name; under emb_machine.lock
  * @chip: whose HBM it lies in; of host memory, who made it
  * @placement: DRM_NEURON_BO_*
  * @memory: HOST
@@ -343,9 +343,10 @@ struct emb_claim {
 /**
  * struct emb_name - something that file descriptors name: a buffer, what a claim has granted, or a
  *	series of time groups
- * @fd: one of them, which is never handed out, so that its file stays
- * @other_end: of a grant, whose file is a pipe, or -1
+ * @fd: one of them, which is never handed out, so that its file stays; of a buffer -1
+ * @other_end: of a pipe, which the file of a buffer or of a grant is; else -1
  * @device, @inode: that file
+ * @bo: with a reference
  */
 struct emb_name {
 	int fd;
@@ -537,14 +538,19 @@ int emb_hbm_map(struct nrt_chip *chip, uint32_t stack, void **map, uint64_t *siz
 int emb_name_new(struct emb_machine *machine, const struct emb_name *name);
 /* With emb_machine.lock: what @fd names, or false. */
 bool emb_name_find(struct emb_machine *machine, int fd, struct emb_name *name);
+/*
+ * A buffer, @only or any, whose descriptors are all closed is kept by them no longer. Nothing
+ * announces that, so this is called where it shows. True: there was one. Without emb_machine.lock.
+ */
+bool emb_names_sweep(struct emb_machine *machine, const struct emb_bo *only);
 /* When the last chip is closed. */
 void emb_names_destroy(struct emb_machine *machine);
 /*
- * With emb_machine.lock: @bo, what a claim has granted of @core, or @series has no name any more;
- * two of them are NULL.
+ * With emb_machine.lock: what a claim has granted of @core, or @series has no name any more; one of
+ * them is NULL.
  */
-void emb_names_forget(struct emb_machine *machine, const struct emb_bo *bo,
-		      const struct emb_core *core, const struct emb_series *series);
+void emb_names_forget(struct emb_machine *machine, const struct emb_core *core,
+		      const struct emb_series *series);
 
 /*
  * With the chip's lock: check a change of the table of a core that the claim has, which can

@@ -72,6 +72,7 @@ static int query_memory(struct nrt_chip *chip, struct drm_neuron_query *query)
 	struct drm_neuron_memory_info info[NEURON_MAX_HBM];
 	unsigned int i;
 
+	emb_names_sweep(chip->machine, NULL);
 	pthread_mutex_lock(&chip->memory_lock);
 	for (i = 0; i < chip->gen->nr_hbm; i++)
 		info[i] = (struct drm_neuron_memory_info){

@@ -73,7 +73,7 @@ static int core_renew(struct emb_core *core)
 	struct emb_machine *machine = core->chip->machine;
 
 	pthread_mutex_lock(&machine->lock);
-	emb_names_forget(machine, NULL, core, NULL);
+	emb_names_forget(machine, core, NULL);
 	core->generation++;
 	pthread_mutex_unlock(&machine->lock);
 	emb_core_write(core, NEURON_CORE_GENERATION, core->generation);

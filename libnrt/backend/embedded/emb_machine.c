@@ -331,6 +331,7 @@ static void machine_free(struct emb_machine *machine)
 		/* Its tables may be the last to have a buffer of another chip. */
 		emb_cores_destroy(chip);
 	}
+	emb_names_destroy(machine);
 	for (i = 0; i < machine->nr_chips; i++) {
 		struct nrt_chip *chip = &machine->chip[i];
 
@@ -352,7 +353,6 @@ static void machine_free(struct emb_machine *machine)
 	pthread_mutex_destroy(&machine->step_lock);
 	pthread_mutex_destroy(&machine->news_lock);
 	pthread_mutex_destroy(&machine->lock);
-	emb_names_destroy(machine);
 	free(machine->chip);
 	free(machine);
 }

@@ -292,8 +292,6 @@ void emb_bo_put(struct emb_bo *bo)
 	machine = bo->chip->machine;
 	pthread_mutex_lock(&machine->lock);
 	last = !--bo->refs;
-	if (last)
-		emb_names_forget(machine, bo, NULL, NULL);
 	pthread_mutex_unlock(&machine->lock);
 	if (last)
 		bo_free(bo);
@@ -359,6 +357,8 @@ int emb_bo_create(struct nrt_chip *chip, struct drm_neuron_bo_create *create)
 	bo->category = create->category;
 	bo->size = whole_pages(create->size);
 	ret = hbm ? emb_hbm_alloc(bo) : create_host(bo);
+	if (ret == -ENOSPC && emb_names_sweep(chip->machine, NULL))
+		ret = emb_hbm_alloc(bo);
 	if (ret) {
 		free(bo->piece);
 		free(bo);
@@ -427,6 +427,9 @@ void emb_bo_close(struct nrt_chip *chip, uint32_t handle)
 	if (bo)
 		chip->bo[handle - 1] = NULL;
 	pthread_mutex_unlock(&chip->lock);
+	if (!bo)
+		return;
+	emb_names_sweep(chip->machine, bo);
 	emb_bo_put(bo);
 }
 

@@ -124,7 +124,7 @@ static void series_put(struct emb_machine *machine, struct emb_series *series)
 	pthread_mutex_lock(&machine->lock);
 	last = !--series->refs;
 	if (last)
-		emb_names_forget(machine, NULL, NULL, series);
+		emb_names_forget(machine, NULL, series);
 	pthread_mutex_unlock(&machine->lock);
 	if (last)
 		free(series);
