@@ -6,7 +6,9 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -17,6 +19,10 @@
 #include "kselftest_harness.h"
 
 #include "backend_rig.h"
+#include "contract/ring.h"
+#include "neuron/isa.h"
+#include "neuron/regs.h"
+#include "neuron/window.h"
 
 FIXTURE(embedded)
 {
@@ -133,6 +139,119 @@ TEST_F_TIMEOUT(embedded, unused_cc_core, BACKEND_LIMIT_S)
 }
 
 /* --- what the driver does not have --- */
+
+#define CHUNK		65536u
+#define CHUNKS		16u
+#define RING_LENGTH	32u
+/* Of the memories in a dump: 1 MiB with their places. */
+#define DUMP_LINES	29127u
+
+/**
+ * struct flood - a buffer with a program that fills SBUF and does not end
+ * @chunk: what comes into SBUF
+ */
+struct flood {
+	struct neuron_inst program[2];
+	struct neuron_udma_desc m2s[RING_LENGTH] __attribute__((aligned(256)));
+	struct neuron_udma_desc s2m[RING_LENGTH] __attribute__((aligned(256)));
+	uint8_t chunk[CHUNK];
+};
+
+static void make_flood(struct flood *flood)
+{
+	unsigned int i;
+
+	flood->program[0] = (struct neuron_inst){
+		.opcode = NEURON_OP_DMA_TRIGGER, .imm0 = CHUNKS, .imm1 = CHUNKS,
+	};
+	flood->program[1] = (struct neuron_inst){
+		.opcode = NEURON_OP_BRANCH, .op0 = NEURON_ALU_BYPASS, .addr = 1,
+	};
+	for (i = 0; i < CHUNKS; i++) {
+		flood->m2s[i] = neuron_copy_source(neuron_window_addr(0, offsetof(struct flood,
+										  chunk)),
+						   CHUNK, NEURON_UDMA_RING_ID_FIRST,
+						   NEURON_UDMA_META_DEFAULT);
+		flood->s2m[i] = neuron_copy_target(neuron_window_addr(1, (uint64_t)i *
+								      NEURON_TPB_SBUF_STRIDE),
+						   CHUNK, NEURON_UDMA_RING_ID_FIRST, 0);
+	}
+	memset(flood->chunk, 0x5a, CHUNK);
+}
+
+static int submit_flood(struct backend_rig *rig, uint32_t claim, __u64 *id)
+{
+	const uint32_t both = DRM_NEURON_WINDOW_READ | DRM_NEURON_WINDOW_WRITE;
+	struct drm_neuron_window windows[] = {
+		{ 0, DRM_NEURON_WINDOW_BO, DRM_NEURON_WINDOW_READ, 0, 0, sizeof(struct flood) },
+		{ 1, DRM_NEURON_WINDOW_SBUF, both },
+	};
+	const struct drm_neuron_start start = {
+		.addr = neuron_window_addr(0, 0), .count = 2, .engine = NEURON_ENGINE_SYNC,
+	};
+	const struct drm_neuron_queue queue = {
+		.m2s_ring = neuron_window_addr(0, offsetof(struct flood, m2s)),
+		.s2m_ring = neuron_window_addr(0, offsetof(struct flood, s2m)),
+		.m2s_length = RING_LENGTH,
+		.s2m_length = RING_LENGTH,
+	};
+	const struct drm_neuron_job job = {
+		.core = 1,
+		.timeout_ms = 2000,
+		.starts = ARRAY_OF(&start),
+		.windows = ARRAY_OF_ALL(windows),
+		.queues = ARRAY_OF(&queue),
+	};
+	struct drm_neuron_submit call = { .claim = claim, .jobs = ARRAY_OF(&job) };
+	struct flood *flood = aligned_alloc(256, sizeof(*flood));
+	int ret = -ENOMEM;
+
+	if (!flood)
+		return ret;
+	memset(flood, 0, sizeof(*flood));
+	make_flood(flood);
+	ret = backend_buffer(rig, DRM_NEURON_BO_HBM, sizeof(*flood), &windows[0].handle);
+	if (!ret)
+		ret = backend_write(rig, windows[0].handle, 0, flood, sizeof(*flood));
+	if (!ret)
+		ret = rig->backend->submit(rig->chip, &call);
+	*id = call.job;
+	free(flood);
+	return ret;
+}
+
+/* A dump has room for a part of SBUF, and says that there is more. */
+TEST_F_TIMEOUT(embedded, dump_that_is_cut, BACKEND_LIMIT_S)
+{
+	static const char end[] = "memory: cut here\n";
+	struct backend_rig *rig = &self->rig;
+	struct drm_neuron_claim claim = { .cores = 2, .flags = DRM_NEURON_CLAIM_DUMP_MEMORY };
+	struct drm_neuron_dump dump = { .core = 1 };
+	struct drm_neuron_wait_job result = { .core = 1 };
+	struct drm_neuron_wait wait = {
+		.deadline_ns = backend_in_ms(BACKEND_LIMIT_S * 1000), .jobs = ARRAY_OF(&result),
+	};
+	unsigned int lines = 0;
+	char *text, *at;
+
+	ASSERT_EQ(0, rig->backend->claim(rig->chip, &claim));
+	ASSERT_EQ(0, submit_flood(rig, claim.claim, &result.job));
+	result.claim = claim.claim;
+	ASSERT_EQ(0, rig->backend->wait(rig->chip, &wait));
+	EXPECT_TRUE(result.flags & DRM_NEURON_JOB_HANG);
+	dump.claim = claim.claim;
+	dump.flags = DRM_NEURON_DUMP_MEMORY;
+	ASSERT_EQ(0, rig->backend->dump(rig->chip, &dump));
+	text = calloc(1, dump.size + 1);
+	ASSERT_NE(NULL, text);
+	dump.pointer = (uintptr_t)text;
+	ASSERT_EQ(0, rig->backend->dump(rig->chip, &dump));
+	for (at = text; (at = strstr(at, "\nsbuf ")); at++)
+		lines++;
+	EXPECT_EQ(DUMP_LINES, lines);
+	EXPECT_STREQ(end, text + dump.size - strlen(end));
+	free(text);
+}
 
 /* One thing has one name, however often it is asked for. */
 TEST_F_TIMEOUT(embedded, names, BACKEND_LIMIT_S)

@@ -620,52 +620,6 @@ TEST_F_TIMEOUT(jobs, cancelled, BACKEND_LIMIT_S)
 	EXPECT_EQ(DRM_NEURON_JOB_OK, result.status);
 }
 
-/* What is kept of a job that hung, until the next one or the end of the claim. */
-TEST_F_TIMEOUT(jobs, dump, BACKEND_LIMIT_S)
-{
-	struct backend_rig *rig = &self->rig;
-	struct drm_neuron_dump dump = { .claim = rig->claim };
-	struct drm_neuron_wait_job result;
-	char *text;
-	uint32_t size;
-	uint64_t id;
-
-	EXPECT_EQ(-ENOENT, rig->backend->dump(rig->chip, &dump));
-	ASSERT_EQ(0, backend_submit(rig, 0, SPINS, 100, &id));
-	ASSERT_EQ(0, backend_wait(rig, 0, id, INT64_MAX, &result));
-	EXPECT_EQ(DRM_NEURON_JOB_ABORTED, result.status);
-	EXPECT_EQ(DRM_NEURON_JOB_HANG, result.flags & DRM_NEURON_JOB_HANG);
-	EXPECT_EQ(-ETIMEDOUT, result.error);
-	ASSERT_EQ(0, rig->backend->dump(rig->chip, &dump));
-	EXPECT_EQ(id, dump.job);
-	size = dump.size;
-	text = calloc(1, size + 1);
-	ASSERT_NE(NULL, text);
-	/* A part of it: no byte more, and the size is told. */
-	dump.pointer = (uintptr_t)text;
-	dump.size = 10;
-	ASSERT_EQ(0, rig->backend->dump(rig->chip, &dump));
-	EXPECT_EQ(size, dump.size);
-	EXPECT_EQ(10, strlen(text));
-	ASSERT_EQ(0, rig->backend->dump(rig->chip, &dump));
-	EXPECT_NE(NULL, strstr(text, "\nengine sync: pc 0 state running\n")) { TH_LOG("%s", text); }
-	/* The claim did not ask for its memories. */
-	dump.flags = DRM_NEURON_DUMP_MEMORY;
-	ASSERT_EQ(0, rig->backend->dump(rig->chip, &dump));
-	EXPECT_EQ(size, dump.size);
-	dump.flags = 2;
-	EXPECT_EQ(-EINVAL, rig->backend->dump(rig->chip, &dump));
-	dump.flags = 0;
-	dump.core = 99;
-	EXPECT_EQ(-EINVAL, rig->backend->dump(rig->chip, &dump));
-	dump.core = rig->cc;
-	EXPECT_EQ(-ENOENT, rig->backend->dump(rig->chip, &dump));
-	dump.core = 0;
-	dump.claim++;
-	EXPECT_EQ(-ENOENT, rig->backend->dump(rig->chip, &dump));
-	free(text);
-}
-
 /* --- gangs --- */
 
 static void end_pair(struct backend_rig *rig, uint64_t id, struct drm_neuron_wait_job result[2],

@@ -304,7 +304,8 @@ struct emb_job {
  * @settled: some of them have come, perhaps
  * @settle: by record: whose it is, with a reference, or NULL; NULL without @settles
  * @copies: of the records, as they were last looked at; NULL without @settles
- * @dump: what the core did when a job of the claim last hung, @dump_size bytes, or NULL
+ * @dump: what the core did when a job of the claim last hung, @dump_size bytes, or NULL; behind
+ *	the first @dump_text bytes are its memories
  * @dump_job: which job that was
  */
 struct emb_core {
@@ -331,12 +332,14 @@ struct emb_core {
 	struct neuron_hw_settle *copies;
 	char *dump;
 	size_t dump_size;
+	size_t dump_text;
 	uint64_t dump_job;
 };
 
-/* A claim; its cores have its id. Id 0: the place is free. */
+/* A claim; its cores have its id. Id 0: the place is free. @flags: DRM_NEURON_CLAIM_* */
 struct emb_claim {
 	uint32_t id;
+	uint32_t flags;
 	uint64_t last_job;
 };
 

@@ -164,7 +164,7 @@ static int claim_begin(struct nrt_chip *chip, struct drm_neuron_claim *args)
 			claim = &chip->claim[i];
 	if (!mask || !claim)
 		return -EBUSY;
-	*claim = (struct emb_claim){ .id = ++chip->last_claim };
+	*claim = (struct emb_claim){ .id = ++chip->last_claim, .flags = args->flags };
 	for (i = 0; i < chip->gen->nr_cores && !ret; i++)
 		if (mask >> i & 1)
 			ret = core_enter(&chip->core[i], claim->id);
@@ -184,7 +184,8 @@ int emb_claim(struct nrt_chip *chip, struct drm_neuron_claim *args)
 
 	if (emb_forked(chip))
 		return -ENODEV;
-	if (args->flags || !args->cores == !args->count || args->cores >> nr || args->count > nr)
+	if (args->flags & ~DRM_NEURON_CLAIM_DUMP_MEMORY || !args->cores == !args->count ||
+	    args->cores >> nr || args->count > nr)
 		return -EINVAL;
 	if (args->align && (args->cores || args->align > nr || args->align & (args->align - 1)))
 		return -EINVAL;

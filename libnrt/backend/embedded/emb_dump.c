@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * What a core did when its job was ended for making no progress: text, in the lines that the
- * driver's core dumps have for engines and their waits (Documentation/driver.rst).
+ * driver's core dumps have for engines, their waits and memories (Documentation/driver.rst).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -10,6 +10,10 @@
 
 #include "backend/embedded/emb.h"
 #include "trn/inspect.h"
+
+#define LINE_BYTES	32u
+/* Lines of the memories, as in driver/neuron_core.c: 1 MiB with their places. */
+#define MOST_LINES	((1u << 20) / (LINE_BYTES + 4))
 
 static const char *const engines[NEURON_NR_ENGINES] = {
 	[NEURON_ENGINE_TENSOR] = "tensor",
@@ -62,8 +66,79 @@ static void print_wait(FILE *out, const struct emb_core *core, unsigned int engi
 	fprintf(out, "wait %s: semaphore %u value %d\n", engines[engine], index, value);
 }
 
+/**
+ * struct lines - the memories of a core, as they are printed
+ * @out: where to
+ * @nr: how many
+ * @row: bytes of a partition, with room for those of SBUF
+ */
+struct lines {
+	FILE *out;
+	unsigned int nr;
+	uint8_t *row;
+};
+
+/* What is not all zero of @size bytes of a partition. False: there is room for no more lines. */
+static bool print_row(struct lines *lines, const char *memory, unsigned int partition,
+		      uint32_t size)
+{
+	static const uint8_t zeros[LINE_BYTES];
+	uint32_t at, i;
+
+	for (at = 0; at < size; at += LINE_BYTES) {
+		const uint8_t *bytes = &lines->row[at];
+
+		if (!memcmp(bytes, zeros, LINE_BYTES))
+			continue;
+		if (lines->nr++ == MOST_LINES) {
+			fprintf(lines->out, "memory: cut here\n");
+			return false;
+		}
+		fprintf(lines->out, "%s %03u 0x%06x ", memory, partition, at);
+		for (i = 0; i < LINE_BYTES; i++)
+			fprintf(lines->out, "%02x", bytes[i]);
+		fprintf(lines->out, "\n");
+	}
+	return true;
+}
+
+/* All partitions of a memory at @addr, which are @stride bytes apart. */
+static bool print_memory(struct lines *lines, const struct emb_core *core, const char *memory,
+			 uint64_t addr, uint32_t stride, uint32_t size)
+{
+	unsigned int i;
+
+	for (i = 0; i < NEURON_PARTITIONS; i++)
+		if (!trn_inspect_read(core->chip->chip, addr + (uint64_t)i * stride, lines->row,
+				      size) &&
+		    !print_row(lines, memory, i, size))
+			return false;
+	return true;
+}
+
+/* If the claim wants them. A CC-core has none. */
+static void print_memories(FILE *out, const struct emb_core *core)
+{
+	const struct neuron_gen *gen = core->chip->gen;
+	const struct emb_claim *claim = emb_claim_find(core->chip, core->claim);
+	struct lines lines = { .out = out };
+
+	if (!claim || !(claim->flags & DRM_NEURON_CLAIM_DUMP_MEMORY) || emb_is_cc(core))
+		return;
+	lines.row = malloc(NEURON_TPB_SBUF_STRIDE);
+	if (!lines.row)
+		return;
+	if (print_memory(&lines, core, "sbuf", gen->tpb_addr[core->tpb] + NEURON_TPB_SBUF,
+			 NEURON_TPB_SBUF_STRIDE, gen->sbuf_partition))
+		print_memory(&lines, core, "psum", gen->tpb_addr[core->tpb] + NEURON_TPB_PSUM,
+			     NEURON_TPB_PSUM_STRIDE, NEURON_PSUM_BANKS * NEURON_PSUM_BANK_BYTES);
+	free(lines.row);
+}
+
 void emb_dump_take(struct emb_core *core)
 {
+	long text;
+
 	unsigned int i;
 	FILE *out;
 
@@ -83,10 +158,13 @@ void emb_dump_take(struct emb_core *core)
 	for (i = 0; i < NEURON_NR_ENGINES; i++)
 		if (has_engine(core, i))
 			print_wait(out, core, i);
-	if (fclose(out)) {
+	text = ftell(out);
+	print_memories(out, core);
+	if (fclose(out) || text < 0) {
 		emb_dump_forget(core);
 		return;
 	}
+	core->dump_text = (size_t)text;
 	core->dump_job = core->first->id;
 }
 
@@ -100,6 +178,7 @@ void emb_dump_forget(struct emb_core *core)
 static int dump_locked(struct nrt_chip *chip, struct drm_neuron_dump *args)
 {
 	struct emb_core *core;
+	size_t size;
 	int ret;
 
 	ret = emb_core_used(chip, args->claim, args->core, &core);
@@ -107,15 +186,15 @@ static int dump_locked(struct nrt_chip *chip, struct drm_neuron_dump *args)
 		return ret;
 	if (!core->dump)
 		return -ENOENT;
+	size = args->flags & DRM_NEURON_DUMP_MEMORY ? core->dump_size : core->dump_text;
 	if (args->pointer)
 		memcpy((void *)(uintptr_t)args->pointer, core->dump,
-		       args->size < core->dump_size ? args->size : core->dump_size);
-	args->size = (uint32_t)core->dump_size;
+		       args->size < size ? args->size : size);
+	args->size = (uint32_t)size;
 	args->job = core->dump_job;
 	return 0;
 }
 
-/* DRM_NEURON_DUMP_MEMORY adds nothing: no claim of this back end keeps SBUF and PSUM. */
 int emb_dump(struct nrt_chip *chip, struct drm_neuron_dump *args)
 {
 	int ret;
