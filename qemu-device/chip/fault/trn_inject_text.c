@@ -452,6 +452,26 @@ static int parse_clear(struct parser *p)
 	return 0;
 }
 
+/* Orders that are no rules; the last one makes no fault, it ends some. */
+static const struct {
+	const char *name;
+	int (*parse)(struct parser *p);
+} others[] = {
+	{ "ecc", parse_ecc },
+	{ "throttle", parse_throttle },
+	{ "clear", parse_clear },
+};
+
+#define NR_OTHERS	(sizeof(others) / sizeof(others[0]))
+
+const char *trn_fault_name(unsigned int n)
+{
+	if (n < TRN_INJECT_POINTS)
+		return points[n].name;
+	n -= TRN_INJECT_POINTS;
+	return n < NR_OTHERS - 1 ? others[n].name : NULL;
+}
+
 int trn_inject_parse(const struct neuron_gen *gen, const char *text,
 		     struct trn_order *order, char why[TRN_FAULT_WHY])
 {
@@ -463,18 +483,16 @@ int trn_inject_parse(const struct neuron_gen *gen, const char *text,
 		.core = -1,
 		.engine = -1,
 	};
+	unsigned int i;
 
 	if (word(&p, ",", p.name, sizeof(p.name)))
 		return -1;
 	p.point = find_point(p.name);
 	if (p.point)
 		return parse_rule(&p);
-	if (!strcmp(p.name, "ecc"))
-		return parse_ecc(&p);
-	if (!strcmp(p.name, "throttle"))
-		return parse_throttle(&p);
-	if (!strcmp(p.name, "clear"))
-		return parse_clear(&p);
+	for (i = 0; i < NR_OTHERS; i++)
+		if (!strcmp(p.name, others[i].name))
+			return others[i].parse(&p);
 	return bad(&p, "there is no fault '%s'", p.name);
 }
 

@@ -30,6 +30,14 @@ struct trn_chip;
 int trn_fault_order(struct trn_chip *chip, const char *text, char why[TRN_FAULT_WHY]);
 
 /**
+ * trn_fault_name() - the kinds of faults that there are
+ * @n: from 0 on
+ *
+ * Return: the name with which the order begins, or NULL: there are fewer kinds.
+ */
+const char *trn_fault_name(unsigned int n);
+
+/**
  * struct trn_fault_status - a rule, and what came of it
  * @text: the order that makes it
  * @opportunities: times that its point was passed at its unit
