@@ -10,18 +10,14 @@
 #include "kselftest_harness.h"
 
 #include "api/state.h"
+#include "cc_answers.h"
 #include "comm/cc_group.h"
-#include "num/trn_num.h"
-#include "plan/reference.h"
 #include "plan/type.h"
 
-#define MAX_RANKS	16
+#define MAX_RANKS	CC_MAX_RANKS
 #define MAX_TASKS	160
 #define ROOM		(1u << 20)
 #define LIMIT_S		300
-#define UNTOUCHED	0xa5
-#define UNTOUCHED_WORD	0xa5a5a5a5u
-#define META_WORDS	(NRT_PLAN_NR_ROWS * MAX_RANKS)
 
 /**
  * struct task - a collective of all ranks of a group
@@ -62,112 +58,10 @@ struct rank {
 	const struct task *wrong;
 };
 
-/* --- What must come out --- */
-
-/* Any bits: numbers of all kinds, and what is no number. */
-static void fill(uint8_t *bytes, uint64_t size, unsigned int rank, uint64_t seed)
-{
-	uint64_t i, state = (seed + 1) * 0x9e3779b97f4a7c15u + rank;
-
-	for (i = 0; i < size; i++) {
-		state = state * 6364136223846793005u + 1442695040888963407u;
-		bytes[i] = (uint8_t)(state >> 56);
-	}
-}
-
-static void combine(void *arg, enum nrt_plan_reduce reduce, void *dst, const void *const *src,
-		    unsigned int nr_src, size_t n)
-{
-	static const unsigned int alu[] = {
-		[NRT_PLAN_ADD] = NEURON_ALU_ADD,
-		[NRT_PLAN_MIN] = NEURON_ALU_MIN,
-		[NRT_PLAN_MAX] = NEURON_ALU_MAX,
-	};
-	const struct nrt_plan *plan = arg;
-	float *sum = malloc(n * sizeof(*sum)), *next = malloc(n * sizeof(*next));
-	unsigned int i;
-
-	trn_to_fp32(sum, src[0], plan->dtype, n);
-	for (i = 1; i < nr_src; i++) {
-		trn_to_fp32(next, src[i], plan->dtype, n);
-		trn_alu_vv(alu[reduce], sum, sum, next, n);
-	}
-	trn_from_fp32(dst, sum, plan->dtype, n);
-	free(sum);
-	free(next);
-}
-
 /* The input of place @rank of group @group. */
 static uint64_t seed_of(const struct task *task, unsigned int group, unsigned int round)
 {
 	return task->plan->count + 100 * group + 1000 * round + 7 * task->plan->op;
-}
-
-/* Any counts; what is reduced has one on all ranks. Blocks end where there is no room left. */
-static void fill_meta(const struct nrt_plan *plan, unsigned int rank, uint64_t seed, uint32_t *meta)
-{
-	unsigned int n = plan->nr_ranks, i;
-	uint32_t most = (uint32_t)plan->count, count;
-
-	for (i = 0; i < n; i++) {
-		count = (uint32_t)(seed * 31 + i * 7919 +
-				   (plan->op == NRT_PLAN_REDUCE_SCATTER_V ? 0 : rank * 104729));
-		count = i == seed % n ? most : count % (most + 1);
-		meta[NRT_PLAN_SEND_COUNTS * n + i] = count;
-		meta[NRT_PLAN_SEND_DISPLS * n + i] = most - count;
-		if (plan->op != NRT_PLAN_ALL_GATHER_V)
-			meta[NRT_PLAN_SEND_DISPLS * n + i] += (n - 1 - i) * most;
-		meta[NRT_PLAN_RECV_COUNTS * n + i] = UNTOUCHED_WORD;
-		meta[NRT_PLAN_RECV_DISPLS * n + i] = (n - 1 - i) * most;
-	}
-}
-
-/* Do the counts that @rank has got agree with what the others sent? */
-static bool counts_are_right(const struct nrt_plan *plan, unsigned int rank,
-			     const uint32_t *const *meta, const uint32_t *got)
-{
-	unsigned int column = plan->op == NRT_PLAN_ALL_GATHER_V ? 0 : rank, n = plan->nr_ranks, i;
-	uint32_t want;
-
-	for (i = 0; nrt_plan_varies(plan->op) && i < n; i++) {
-		want = plan->recv_counts_known || plan->op == NRT_PLAN_REDUCE_SCATTER_V ?
-		       UNTOUCHED_WORD : meta[i][column];
-		if (got[NRT_PLAN_RECV_COUNTS * n + i] != want)
-			return false;
-	}
-	return true;
-}
-
-static bool is_right(const struct task *task, unsigned int rank, unsigned int group,
-		     unsigned int round, const uint8_t *got, const uint32_t *got_meta)
-{
-	const struct nrt_plan *plan = task->plan;
-	uint64_t in = plan->bytes[NRT_PLAN_INPUT], out = plan->bytes[NRT_PLAN_OUTPUT];
-	uint32_t words[MAX_RANKS][META_WORDS];
-	const uint32_t *meta[MAX_RANKS];
-	const uint8_t *input[MAX_RANKS];
-	struct nrt_reference reference = {
-		.plan = plan, .input = input, .meta = meta, .combine = combine, .arg = (void *)plan,
-	};
-	uint8_t *all = malloc(plan->nr_ranks * in + 1), *want = malloc(out + 1);
-	struct nrt_error error;
-	unsigned int i;
-	bool right;
-
-	for (i = 0; i < plan->nr_ranks; i++) {
-		input[i] = all + i * in;
-		fill(all + i * in, in, i, seed_of(task, group, round));
-		fill_meta(plan, i, seed_of(task, group, round), words[i]);
-		meta[i] = words[i];
-	}
-	memset(want, UNTOUCHED, out);
-	if (plan->in_place && plan->op == NRT_PLAN_PERMUTE)
-		memcpy(want, input[rank], out);
-	right = !nrt_plan_reference(&reference, rank, want, &error) && !memcmp(want, got, out) &&
-		counts_are_right(plan, rank, meta, got_meta);
-	free(all);
-	free(want);
-	return right;
 }
 
 /* --- A rank --- */
@@ -248,20 +142,20 @@ static NRT_STATUS run_task(struct rank *rank, const struct task *task, unsigned 
 	unsigned int group = rank->number % job->groups;
 	struct nrt_cc_run run = run_of(rank, task, me);
 	struct nrt_error *error = &rank->error;
-	uint32_t meta[META_WORDS];
+	uint32_t meta[CC_META_WORDS];
 	struct nrt_cc_job begun;
 
-	fill_meta(task->plan, me, seed_of(task, group, round), meta);
-	memset(bytes, UNTOUCHED, ROOM);
+	cc_fill_meta(task->plan, me, seed_of(task, group, round), meta);
+	memset(bytes, CC_UNTOUCHED, ROOM);
 	if (put(run.output, bytes, error))
 		return error->status;
-	fill(bytes, run.input.length, me, seed_of(task, group, round));
+	cc_fill(bytes, run.input.length, me, seed_of(task, group, round));
 	if (put(run.meta, meta, error) || put(run.input, bytes, error) ||
 	    nrt_cc_begin(rank->group, &run, &begun, error) ||
 	    nrt_cc_end(rank->group, &begun, error) || get(run.output, bytes, error) ||
 	    get(run.meta, meta, error))
 		return error->status;
-	if (!is_right(task, me, group, round, bytes, meta))
+	if (!cc_is_right(task->plan, me, seed_of(task, group, round), bytes, meta))
 		rank->wrong = task;
 	return NRT_SUCCESS;
 }
@@ -664,13 +558,13 @@ static void *run_liar(void *arg)
 	struct liar *liar = arg;
 	struct rank *rank = &liar->rank;
 	unsigned int me = rank->job->ranks - 1 - rank->number, n = rank->job->ranks;
-	uint32_t meta[META_WORDS];
+	uint32_t meta[CC_META_WORDS];
 	struct nrt_cc_run run;
 	struct nrt_cc_job job;
 
 	rank->status = join_all(rank, liar->state);
 	run = run_of(rank, liar->task, me);
-	fill_meta(liar->task->plan, me, 3, meta);
+	cc_fill_meta(liar->task->plan, me, 3, meta);
 	if (me == 1)
 		meta[liar->lie->row * n + liar->lie->column] = liar->lie->value;
 	if (!rank->status)
