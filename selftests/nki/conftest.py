@@ -4,6 +4,7 @@
 import ctypes
 import os
 import pathlib
+import subprocess
 import sys
 
 import pytest
@@ -49,3 +50,22 @@ def exact_times(monkeypatch):
 def pytest_configure(config):
     """The marker of what check-long runs."""
     config.addinivalue_line("markers", "slow: for make check-long")
+
+
+def _comes_back(neff):
+    """What neuron-objdump says of a NEFF: it compares what its text assembles to."""
+    done = subprocess.run([BUILD / "tools/neuron-objdump/neuron-objdump", neff],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                          timeout=300, check=False)
+    return done.stderr
+
+
+@pytest.fixture(scope="session", autouse=True)
+def programs_come_back(tmp_path_factory):
+    """Each program that the tests have built comes back from its text as the same bytes."""
+    yield
+    # Entries of the cache have the names of their digests; tests of the cache make others.
+    neffs = [neff for neff in sorted((tmp_path_factory.getbasetemp() / "cache").rglob("*.neff"))
+             if len(neff.stem) == 64]
+    said = "".join(_comes_back(neff) for neff in neffs)
+    assert not said, said
