@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 RUNTIME_PREFIX = $(if $(filter file,$(origin PREFIX)),build/usr,$(PREFIX))
 # In place of the shell, so that a signal that ends make reaches it.
 RUNNER = exec python3 selftests/runner
-DEBUG_STAGES = debug-suite,debug-suite-2,debug-fail,debug-hammer,debug-fuzz,debug-jobs
+DEBUG_STAGES = debug-suite,debug-suite-2,debug-suite-3,debug-fail,debug-hammer,debug-fuzz,debug-jobs
 
 help:
 	@echo "make run         build everything, boot a VM with $(CHIPS) chips, run the main job"

@@ -33,7 +33,7 @@ GCOVR_S = 240
 QUIET_S = 20
 GUEST_ENV = {"GCOV_PREFIX": "/out/gcov", "LD_PRELOAD": "/usr/lib/libcoverage-exit.so"}
 DRIVER_HINT = ("the driver's part needs the debug kernel's stages first: "
-               "make check-nightly STAGE=debug-suite,debug-suite-2,debug-fail")
+               "make check-nightly STAGE=debug-suite,debug-suite-2,debug-suite-3,debug-fail")
 
 
 class Steps:

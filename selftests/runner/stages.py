@@ -383,9 +383,10 @@ NIGHTLY = [
                   Task("job-inf2", "--chips", "2", "--type", "inf2"))),
     Suite("vm-nightly", "vm", 30 * MINUTE, HOUR, "UltraServers of 64 and 144 chips, and what "
           "else takes long", Pytest("selftests/vm", "nightly")),
-    Suite("debug-suite", "vm", 50 * MINUTE, HOUR, "half of the driver's tests, and its unit "
-          "tests, in the debug kernel", DebugSuite(0, 2)),
-    Suite("debug-suite-2", "vm", 50 * MINUTE, HOUR, "the other half", DebugSuite(1, 2)),
+    Suite("debug-suite", "vm", 35 * MINUTE, HOUR, "a third of the driver's tests, and its unit "
+          "tests, in the debug kernel", DebugSuite(0, 3)),
+    Suite("debug-suite-2", "vm", 35 * MINUTE, HOUR, "the second third", DebugSuite(1, 3)),
+    Suite("debug-suite-3", "vm", 35 * MINUTE, HOUR, "the last third", DebugSuite(2, 3)),
     Suite("debug-fail", "vm", 50 * MINUTE, HOUR, "each allocation and each access to user memory "
           "fails once", DebugSuite(tests=FAILURE_SWEEPS)),
     Suite("debug-hammer", "vm", 15 * MINUTE, HOUR, "24 processes on 16 chips, killed at any time, "
