@@ -442,9 +442,12 @@ static void a_dead_rank_is_told_at_once(void **state)
 /* A rank ends the world with a reason. */
 static int one_aborts(struct rank *rank)
 {
-	struct nrt_error why = { 0 };
+	struct nrt_error why = { 0 }, error;
 	int wrong = meets(rank);
+	uint64_t all[RANKS];
 
+	/* When it is over for rank 1 all have met; for the others the reason may end it. */
+	gather(rank, "last", 0, all, WAIT_MS, &error);
 	nrt_error_set(&why, NRT_HW_ERROR, "the chip of rank 1 is broken");
 	if (rank->number == 1) {
 		/* It goes at once: its reason counts, not that it has gone. */
