@@ -189,7 +189,7 @@ def test_the_check_finds_nothing():
 
 
 def test_a_count_that_is_too_large():
-    """All ranks are told whose it is, and the next call is good."""
+    """Ranks that are not done are told whose it is, and the next call is good."""
     a = numbers(8, 6)
     meta = metadata(ALL, 12)
     bad = [m.copy() for m in meta]
@@ -197,7 +197,8 @@ def test_a_count_that_is_too_large():
     arguments = [(x, m, ncc.ReplicaGroup(ALL)) for x, m in zip(a, bad)]
     with pytest.raises(neuron_emu.NkiRankError, match="all_to_all: rank . of 4") as caught:
         neuron_emu.run_ranks(all_to_all, arguments)
-    assert sorted(caught.value.errors) == [0, 1, 2, 3]
+    # It is a number of rank 2, whose block rank 1 waits for; the others may have all of theirs.
+    assert {1, 2} <= set(caught.value.errors)
     results = neuron_emu.run_ranks(all_to_all, [(x, m.copy(), ncc.ReplicaGroup(ALL))
                                                 for x, m in zip(a, meta)])
     compare(results, moved(a, meta, ALL), meta)
