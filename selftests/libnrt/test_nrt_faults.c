@@ -4,6 +4,7 @@
  * chips are in this process, also where there is a driver: they can be told to fail.
  */
 #include <pthread.h>
+#include <time.h>
 
 #include "kselftest_harness.h"
 
@@ -99,6 +100,26 @@ TEST_F_TIMEOUT(fault, status, 120)
 	EXPECT_TRUE(rig_has(text, variant->words)) TH_LOG("%s", text);
 	EXPECT_EQ(variant->stays ? variant->status : NRT_SUCCESS,
 		  rig_run(&self->rig, self->x, self->y));
+}
+
+/* The host waits for what is late. */
+TEST(late_packet)
+{
+	float x[RIG_VALUES], y[RIG_VALUES];
+	struct timespec begin, end;
+	struct rig rig;
+	long ms;
+
+	ASSERT_EQ(NRT_SUCCESS, init_with("NEURON_EMU_FAULT", "0:dma-late,delay=600ms,count=1"));
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&rig, program_scale(1), 0, 0, 0));
+	rig_ramp(x, 1.0f);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	EXPECT_EQ(NRT_SUCCESS, rig_run(&rig, x, y));
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	ms = (end.tv_sec - begin.tv_sec) * 1000 + (end.tv_nsec - begin.tv_nsec) / 1000000;
+	EXPECT_LE(600, ms);
+	rig_unload(&rig);
+	nrt_close();
 }
 
 /* The other rank is on a chip that cannot be reached. */

@@ -16,6 +16,7 @@
  *	emb_dump.c	what a core did whose job made no progress
  *	emb_debug.c	chips that a debugger runs step by step
  *	emb_fault.c	faults on demand
+ *	emb_timer.c	timers, which some faults need
  *	emb_check.c	errors that checks on request have found
  *	emb_backend.c	the table of the back end, questions
  *
@@ -27,6 +28,7 @@
  *				buffers, series
  *	emb_iova.lock		addresses for the device; workers of the chips read it
  *	emb_machine.news_lock	waits for interrupts; workers take it
+ *	emb_timer.lock		when chips have asked to be called; workers take it
  *	nrt_chip.report_lock	errors of programs; workers take it
  */
 #ifndef LIBNRT_BACKEND_EMB_H
@@ -392,6 +394,7 @@ struct emb_import {
  * @series: by handle - 1, with a reference; NULL: the handle was dropped
  * @report: the oldest error of a program that nobody has taken; @nr_reports of them, under
  *	@report_lock
+ * @expires_ns: when it wants to be called; 0: not at all; under emb_timer.lock
  */
 struct nrt_chip {
 	struct emb_machine *machine;
@@ -424,6 +427,21 @@ struct nrt_chip {
 	pthread_mutex_t report_lock;
 	struct emb_report *report;
 	uint32_t nr_reports;
+	uint64_t expires_ns;
+};
+
+/**
+ * struct emb_timer - calls chips when the time has passed for which they asked
+ * @lock: protects @leaving, and nrt_chip.expires_ns
+ * @changed: there is something earlier, or nothing more
+ * @thread, @started: who calls
+ */
+struct emb_timer {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool leaving;
+	pthread_t thread;
+	bool started;
 };
 
 /**
@@ -434,6 +452,7 @@ struct nrt_chip {
  * @leaving: the chips are being closed; under @news_lock
  * @check: the chips look for errors of programs
  * @debugger: who runs the chips, which have no threads then; or NULL
+ * @port: of the chips
  */
 struct emb_machine {
 	const struct neuron_gen *gen;
@@ -453,6 +472,8 @@ struct emb_machine {
 	bool check;
 	const struct emb_debugger *debugger;
 	pthread_mutex_t step_lock;
+	struct emb_timer timer;
+	struct trn_port port;
 };
 
 /* Is this a child of the process that has opened the chip? Nothing of it works there. */
@@ -477,6 +498,8 @@ static inline const void *emb_elements(const struct drm_neuron_array *array, siz
 nrt_open_all_fn emb_open_all;
 void emb_close(struct nrt_chip *chip);
 uint64_t emb_now_ns(void);
+/* With the clock of emb_now_ns(). */
+void emb_cond_init(pthread_cond_t *cond);
 /* Somebody may wait for what no interrupt announces. */
 void emb_tell(struct nrt_chip *chip);
 /* There is a job that perhaps nobody waits for. */
@@ -486,6 +509,16 @@ void emb_wait_irq(struct nrt_chip *chip, uint64_t seen, uint64_t deadline_ns);
 uint32_t emb_read(const struct nrt_chip *chip, uint64_t offset);
 uint64_t emb_read64(const struct nrt_chip *chip, uint64_t offset);
 void emb_write(const struct nrt_chip *chip, uint64_t offset, uint32_t value);
+
+/* --- emb_timer.c --- */
+
+void emb_timer_init(struct emb_timer *timer);
+/* trn_chip_expire() in @delay_ns, or earlier if there is another request. Any thread. */
+void emb_timer_ask(struct nrt_chip *chip, uint64_t delay_ns);
+/* 0, or an errno: there is no thread. */
+int emb_timer_start(struct emb_machine *machine);
+void emb_timer_stop(struct emb_timer *timer);
+void emb_timer_destroy(struct emb_timer *timer);
 
 /* --- emb_memory.c --- */
 

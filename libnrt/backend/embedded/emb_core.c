@@ -48,8 +48,8 @@ int emb_core_reset(struct emb_core *core)
 	uint64_t now = emb_now_ns(), deadline = now + RESET_NS;
 	uint64_t seen;
 
-	/* A cause that is set already would raise no interrupt. */
-	emb_core_write(core, NEURON_CORE_CAUSE, emb_core_read(core, NEURON_CORE_CAUSE));
+	/* A cause that is set already would raise no interrupt. What it reads may be wrong. */
+	emb_core_write(core, NEURON_CORE_CAUSE, UINT32_MAX);
 	emb_core_write(core, NEURON_CORE_RESET, 1);
 	for (;;) {
 		seen = atomic_load(&chip->irqs);
@@ -63,7 +63,7 @@ int emb_core_reset(struct emb_core *core)
 	}
 	/* What was announced until now is of a job that the reset ended, or of an earlier one. */
 	emb_times_note(core, NEURON_CORE_CAUSE_SETTLED);
-	emb_core_write(core, NEURON_CORE_CAUSE, emb_core_read(core, NEURON_CORE_CAUSE));
+	emb_core_write(core, NEURON_CORE_CAUSE, UINT32_MAX);
 	return 0;
 }
 

@@ -105,12 +105,18 @@ static void port_report(void *opaque, const struct trn_report *report)
 	emb_check_report(opaque, report);
 }
 
+static void port_timer(void *opaque, uint64_t delay_ns)
+{
+	emb_timer_ask(opaque, delay_ns);
+}
+
 static const struct trn_port emb_port = {
 	.host_read = port_read,
 	.host_write = port_write,
 	.irq = port_irq,
 	.log = port_log,
 	.report = port_report,
+	.timer = port_timer,
 };
 
 void emb_wait_irq(struct nrt_chip *chip, uint64_t seen, uint64_t deadline_ns)
@@ -310,6 +316,7 @@ static void machine_free(struct emb_machine *machine)
 	unsigned int i;
 
 	stop_keepers(machine);
+	emb_timer_stop(&machine->timer);
 	if (machine->debugger)
 		machine->debugger->closing(machine->debugger->opaque);
 	for (i = 0; i < machine->nr_chips; i++) {
@@ -349,6 +356,7 @@ static void machine_free(struct emb_machine *machine)
 	if (machine->pool)
 		trn_pool_free(machine->pool);
 	emb_iova_destroy(&machine->iova);
+	emb_timer_destroy(&machine->timer);
 	pthread_cond_destroy(&machine->news);
 	pthread_mutex_destroy(&machine->step_lock);
 	pthread_mutex_destroy(&machine->news_lock);
@@ -357,8 +365,7 @@ static void machine_free(struct emb_machine *machine)
 	free(machine);
 }
 
-/* With the clock of emb_now_ns(). */
-static void cond_init(pthread_cond_t *cond)
+void emb_cond_init(pthread_cond_t *cond)
 {
 	pthread_condattr_t attr;
 
@@ -387,7 +394,11 @@ static struct emb_machine *machine_new(const struct instance *instance, bool che
 	pthread_mutex_init(&machine->lock, NULL);
 	pthread_mutex_init(&machine->news_lock, NULL);
 	pthread_mutex_init(&machine->step_lock, NULL);
-	cond_init(&machine->news);
+	emb_cond_init(&machine->news);
+	emb_timer_init(&machine->timer);
+	machine->port = emb_port;
+	if (machine->debugger)
+		machine->port.timer = NULL;
 	machine->pool = start_pool(machine->debugger);
 	machine->fabric = trn_fabric_new();
 	if (!machine->pool || !machine->fabric ||
@@ -426,7 +437,7 @@ static int chip_new(struct emb_machine *machine, unsigned int index, const char 
 	struct nrt_chip *chip = &machine->chip[index];
 	const struct trn_chip_config config = {
 		.gen = gen,
-		.port = &emb_port,
+		.port = &machine->port,
 		.opaque = chip,
 		.pool = machine->pool,
 		.fabric = machine->fabric,
@@ -448,7 +459,7 @@ static int chip_new(struct emb_machine *machine, unsigned int index, const char 
 	pthread_mutex_init(&chip->lock, NULL);
 	pthread_mutex_init(&chip->memory_lock, NULL);
 	pthread_mutex_init(&chip->report_lock, NULL);
-	cond_init(&chip->work);
+	emb_cond_init(&chip->work);
 	machine->nr_chips++;
 	if (!may_have_file(gen->hbm_active)) {
 		*why = "a stack of HBM is a file of the memory, and larger than ulimit -f allows";
@@ -482,6 +493,13 @@ static NRT_STATUS open_chips(struct emb_machine *machine, unsigned int nr,
 	return NRT_SUCCESS;
 }
 
+static NRT_STATUS start_timer(struct emb_machine *machine, struct nrt_error *error)
+{
+	if (!emb_timer_start(machine))
+		return NRT_SUCCESS;
+	return nrt_error_set(error, NRT_RESOURCE, "emulated chips: cannot start a thread");
+}
+
 NRT_STATUS emb_open_all(struct nrt_chip ***chips, unsigned int *count, struct nrt_error *error)
 {
 	struct emb_machine *machine;
@@ -496,7 +514,7 @@ NRT_STATUS emb_open_all(struct nrt_chip ***chips, unsigned int *count, struct nr
 		free(*chips);
 		return nrt_error_memory(error);
 	}
-	if (open_chips(machine, instance.chips, *chips, error) ||
+	if (open_chips(machine, instance.chips, *chips, error) || start_timer(machine, error) ||
 	    emb_faults_order(machine, error)) {
 		machine_free(machine);
 		free(*chips);
