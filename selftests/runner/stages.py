@@ -340,6 +340,8 @@ LONG = [
     Suite("snapshots", "vm", 6 * MINUTE, 1800, "the main job, saved and loaded at 50 points",
           vm_tests("test_snapshot")),
     Suite("faults", "vm", 5 * MINUTE, 1800, "all faults on demand", vm_tests("test_faults")),
+    Suite("collective-faults", "vm", 120, 1800, "each fault of chips, links and ranks, with each "
+          "collective", asan("collective-faults")),
     Suite("lies", "vm", 5 * MINUTE, 1800, "a chip that lies", vm_tests("test_lies")),
     Suite("recovery", "vm", 5 * MINUTE, 1800, "what is rare, hibernation and kexec",
           vm_tests("test_recovery")),
