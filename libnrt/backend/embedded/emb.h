@@ -7,7 +7,8 @@
  *	emb_machine.c	which chips there are; the port by which they reach this process
  *	emb_memory.c	addresses for the device, buffers, copies
  *	emb_hbm.c	which memory of a stack a buffer has; the discard unit
- *	emb_window.c	window tables
+ *	emb_name.c	descriptors that name buffers, grants and series
+ *	emb_window.c	windows and tables of them
  *	emb_grant.c	grants
  *	emb_core.c	claims, core resets
  *	emb_job.c	jobs and gangs, from the queue of their core to the result
@@ -448,7 +449,7 @@ struct emb_timer {
  * struct emb_machine - all chips of the process; freed with the last of them
  * @open: chips that are open; under @lock
  * @news: an interrupt has come
- * @pid: the process that has the threads; a child has only copies of the memory
+ * @pid: the process that has the threads and the chips
  * @leaving: the chips are being closed; under @news_lock
  * @check: the chips look for errors of programs
  * @debugger: who runs the chips, which have no threads then; or NULL
@@ -568,7 +569,7 @@ void emb_hbm_free(struct emb_bo *bo);
 int emb_hbm_map_bo(struct emb_bo *bo, void **map);
 int emb_hbm_map(struct nrt_chip *chip, uint32_t stack, void **map, uint64_t *size);
 
-/* --- emb_window.c --- */
+/* --- emb_name.c --- */
 
 /* A descriptor that names what @name says, as earlier ones do, or a negative errno. */
 int emb_name_new(struct emb_machine *machine, const struct emb_name *name);
@@ -587,6 +588,8 @@ void emb_names_destroy(struct emb_machine *machine);
  */
 void emb_names_forget(struct emb_machine *machine, const struct emb_core *core,
 		      const struct emb_series *series);
+
+/* --- emb_window.c --- */
 
 /*
  * With the chip's lock: check a change of the table of a core that the claim has, which can
