@@ -61,9 +61,10 @@ static struct origin find_origin(const struct nrt_model *model,
 static void describe_cc(const struct nrt_report_actor *actor, char text[ACTOR])
 {
 	if (actor->source < NEURON_NR_ENGINES)
-		snprintf(text, ACTOR, "a collective, on the CC-core of unit %u", actor->unit);
+		snprintf(text, ACTOR, "%s engine of a collective, pc %u",
+			 neff_engine_name(actor->source), actor->pc);
 	else
-		snprintf(text, ACTOR, "a collective, by queue %u of DMA engine %u", actor->queue,
+		snprintf(text, ACTOR, "queue %u of DMA engine %u of a collective", actor->queue,
 			 actor->dma_engine);
 }
 
@@ -157,21 +158,23 @@ static void tell_all(const struct nrt_model *model, const struct nrt_report *rep
 	}
 }
 
-static uint32_t tell_part(const struct nrt_model *model, const struct nrt_part *part,
-			  uint64_t job)
+static uint32_t tell_job(const struct nrt_model *model, const struct nrt_core *core, uint64_t job)
 {
-	const struct nrt_device *device = part->core->device;
+	const struct nrt_device *device = core->device;
 	nrt_reports_fn *take = device->backend->reports;
-	uint32_t count = take(device->chip, part->core->index, job, NULL, 0);
 	struct nrt_report *reports;
 	struct finding *findings;
+	uint32_t count;
 
+	if (!take)
+		return 0;
+	count = take(device->chip, core->index, job, NULL, 0);
 	if (!count)
 		return 0;
 	reports = calloc(count, sizeof(*reports));
 	findings = calloc(count, sizeof(*findings));
 	if (reports && findings) {
-		count = take(device->chip, part->core->index, job, reports, count);
+		count = take(device->chip, core->index, job, reports, count);
 		tell_all(model, reports, count, findings);
 	}
 	free(findings);
@@ -185,8 +188,10 @@ uint32_t nrt_checks_tell(const struct nrt_model *model, const struct drm_neuron_
 	unsigned int i;
 
 	for (i = 0; i < model->nr_parts; i++)
-		if (model->parts[i].core->device->backend->reports)
-			sum += tell_part(model, &model->parts[i], wait[i].job);
+		sum += tell_job(model, model->parts[i].core, wait[i].job);
+	/* A collective may be the one that comes second, and has the report then. */
+	if (model->cc)
+		sum += tell_job(model, model->cc_core, wait[i].job);
 	return sum;
 }
 

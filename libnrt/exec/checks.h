@@ -8,7 +8,10 @@
 
 #include "object/model.h"
 
-/* A line in the log for each error of the jobs of @wait, one for each part. Their number. */
+/*
+ * A line in the log for each error of the jobs of @wait, which are one for each part and one for
+ * the CC-core. Their number.
+ */
 uint32_t nrt_checks_tell(const struct nrt_model *model, const struct drm_neuron_wait_job *wait);
 
 /*

@@ -85,6 +85,27 @@ PULL = """\
         halt
 """
 
+# y = x, by a collective of each rank alone, so that no other rank puts anything in order.
+SUM = """\
+.input x int32 128*4
+.output y int32 128*4
+.tmp mine 128*4*4
+.file one
+.words 1
+.sem copied
+.sem done
+.collective sum all_reduce add int32 mine y done groups 0 / 1
+.queue copy data sync
+.queue start data scalar
+.engine sync
+        .dma copy, mine, x, copied
+        halt
+.engine scalar
+        .dma start, sum, one wait copied >= 1
+        nop wait done >= 1
+        halt
+"""
+
 # A loop that comes to the end of w, in line 13, and of v, in line 14 or 15.
 LOOP = """\
 .input v fp32 4096
@@ -403,6 +424,18 @@ class Simulator(unittest.TestCase):
         self.assertEqual(lines, [
             '"y", of 2048 bytes, has bytes that nobody has written: 0 to 255, and 768 more',
             '"z", of 64 bytes, has bytes that nobody has written: 0 to 63'])
+
+    def test_check_of_collectives(self):
+        """A race with a collective is told also when the collective comes second."""
+        self.assemble("sum", SUM)
+        done = self.simulate("sum.neff", "--zeros", "--check", "--ranks", "2", "--repeat", "2")
+        self.assertEqual(done.stderr, "")
+        self.assemble("early", SUM.replace(" wait copied >= 1", "\n        nop wait copied >= 1"))
+        done = self.simulate("early.neff", "--zeros", "--check", "--ranks", "2", status=5)
+        ours, theirs = 'queue "copy", descriptor .*', r"queue \d+ of DMA engine \d+ of a collective"
+        self.assertRegex(done.stderr, f"check race: ({theirs}, reads, in no order with the write "
+                                      f"of the {ours}|{ours}, writes, in no order with the read "
+                                      f"of the {theirs})")
 
     def test_check(self):
         """A race is found at the lines of the source, whether it did harm or not."""
