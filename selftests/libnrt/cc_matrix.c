@@ -235,6 +235,19 @@ static void try_all(struct matrix *matrix)
 
 /* --- Telling --- */
 
+/* Its name without what many begin with, which a column has no room for. */
+static const char *status_text(NRT_STATUS status)
+{
+	static const char *const begins[] = { "NRT_EXEC_HW_ERR_", "NRT_" };
+	const char *name = nrt_get_status_as_str(status);
+	unsigned int i;
+
+	for (i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
+		if (!strncmp(name, begins[i], strlen(begins[i])))
+			return name + strlen(begins[i]);
+	return name;
+}
+
 static const char *verdict_text(const struct cell *cell)
 {
 	switch (cell->verdict) {
@@ -249,24 +262,7 @@ static const char *verdict_text(const struct cell *cell)
 	case CELL_FAILED:
 		break;
 	}
-	switch (cell->status) {
-	case NRT_TIMEOUT:
-		return "TIMEOUT";
-	case NRT_INVALID:
-		return "INVALID";
-	case NRT_FAILURE:
-		return "FAILURE";
-	case NRT_HW_ERROR:
-		return "HW_ERROR";
-	case NRT_EXEC_HW_ERR_DMA_ABORT:
-		return "DMA_ABORT";
-	case NRT_EXEC_HW_ERR_HBM_UE:
-		return "HBM_UE";
-	case NRT_EXEC_HW_ERR_COLLECTIVES:
-		return "COLLECTIVES";
-	default:
-		return "FAILED";
-	}
+	return status_text(cell->status);
 }
 
 static bool is_well(const struct cell *cell)
