@@ -43,7 +43,7 @@ struct trn_shadow {
 /**
  * struct trn_check - of a chip
  * @lock: @groups, and of each group what the members that come change
- * @groups: of gangs of which a member is there
+ * @groups: those of which a member is there
  * @serial: of the newest group
  * @shadow: HBM stacks, then SBUF and PSUM of each core
  * @reports: by kind
