@@ -137,10 +137,9 @@ static void print_memories(FILE *out, const struct emb_core *core)
 
 void emb_dump_take(struct emb_core *core)
 {
-	long text;
-
 	unsigned int i;
 	FILE *out;
+	long text;
 
 	/* It was taken with the gang, before any core of that was reset. */
 	if (core->dump && core->dump_job == core->first->id)
