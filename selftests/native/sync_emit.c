@@ -135,6 +135,20 @@ static void begin_loop(struct nb_program *nb, const struct sync_program *program
 			nb_reg_alu(nb, e, NEURON_ALU_SUBTRACT, op->reg, op->reg, 1);
 }
 
+static struct nb_program *in_one(const struct sync_program *program,
+				 void (*emit)(struct nb_program *nb,
+					      const struct sync_program *program))
+{
+	struct nb_program *nb = nb_new("by chance");
+
+	if (!nb)
+		return NULL;
+	emit(nb, program);
+	if (program->pair && nb_second(nb))
+		emit(nb_second(nb), program + 1);
+	return nb;
+}
+
 static void emit_auto(struct nb_program *nb, const struct sync_program *program)
 {
 	struct meeting meeting[NEURON_NR_ENGINES];
@@ -174,20 +188,7 @@ static void emit_auto(struct nb_program *nb, const struct sync_program *program)
 
 struct nb_program *sync_program_auto(const struct sync_program *program)
 {
-	struct nb_program *nb = nb_new("by chance");
-
-	if (nb)
-		emit_auto(nb, program);
-	return nb;
-}
-
-struct nb_program *sync_pair_auto(const struct sync_program pair[2])
-{
-	struct nb_program *nb = sync_program_auto(&pair[0]);
-
-	if (nb && nb_second(nb))
-		emit_auto(nb_second(nb), &pair[1]);
-	return nb;
+	return in_one(program, emit_auto);
 }
 
 /* Whose turn it is: a semaphore that counts all that has been done. */
@@ -286,18 +287,5 @@ static void emit_serial(struct nb_program *nb, const struct sync_program *progra
 
 struct nb_program *sync_program_serial(const struct sync_program *program)
 {
-	struct nb_program *nb = nb_new("by chance");
-
-	if (nb)
-		emit_serial(nb, program);
-	return nb;
-}
-
-struct nb_program *sync_pair_serial(const struct sync_program pair[2])
-{
-	struct nb_program *nb = sync_program_serial(&pair[0]);
-
-	if (nb && nb_second(nb))
-		emit_serial(nb_second(nb), &pair[1]);
-	return nb;
+	return in_one(program, emit_serial);
 }

@@ -121,12 +121,12 @@ void sync_program_make(struct sync_program *program, uint64_t seed, unsigned int
 /* The same for both cores of a pair, 3 or 4; they share the matrices. */
 void sync_pair_make(struct sync_program pair[2], uint64_t seed, unsigned int generation,
 		    bool loops);
-/* For the builder to synchronise; NULL: no memory. */
+/*
+ * For the builder to synchronise; NULL: no memory. A @program of a pair is the first of two, and
+ * both come in one.
+ */
 struct nb_program *sync_program_auto(const struct sync_program *program);
-/* Loops unrolled, each instruction and transfer after the one before it. */
+/* The same; loops unrolled, each instruction and transfer after the one before it. */
 struct nb_program *sync_program_serial(const struct sync_program *program);
-/* Both programs of a pair, the same two ways. */
-struct nb_program *sync_pair_auto(const struct sync_program pair[2]);
-struct nb_program *sync_pair_serial(const struct sync_program pair[2]);
 
 #endif /* SYNC_PROGRAM_H */

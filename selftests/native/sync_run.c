@@ -104,8 +104,8 @@ static void run_on(struct machine *machine, struct nb_program *const *nb, struct
 	}
 }
 
-static void execute(struct machine *machine, struct nb_program *nb, uint64_t seed,
-		    unsigned int cores, struct run *run)
+void sync_execute(struct machine *machine, struct nb_program *nb, unsigned int cores,
+		  uint64_t seed, struct run *run)
 {
 	struct nb_program *const of[2] = { nb, cores == 2 ? nb_second(nb) : NULL };
 	struct trn_chip *chip = machine->rig.chip[0];
@@ -132,18 +132,6 @@ static void execute(struct machine *machine, struct nb_program *nb, uint64_t see
 	}
 	for (core = 0; core < cores; core++)
 		neff_rig_free(&loaded[core]);
-}
-
-void sync_execute(struct machine *machine, struct nb_program *nb, uint64_t seed,
-		  struct run *run)
-{
-	execute(machine, nb, seed, 1, run);
-}
-
-void sync_execute_pair(struct machine *machine, struct nb_program *nb, uint64_t seed,
-		       struct run *run)
-{
-	execute(machine, nb, seed, 2, run);
 }
 
 void run_free(struct run *run)

@@ -42,11 +42,9 @@ uint64_t sync_setting(const char *name, uint64_t otherwise);
 /* @workers as in trn_pool_new(). */
 void machine_begin(struct machine *machine, const struct neuron_gen *gen, unsigned int workers);
 
-/* Pack @nb and run it, with inputs that @seed makes; a pair on both cores. */
-void sync_execute(struct machine *machine, struct nb_program *nb, uint64_t seed,
-		  struct run *run);
-void sync_execute_pair(struct machine *machine, struct nb_program *nb, uint64_t seed,
-		       struct run *run);
+/* Pack @nb and run it on @cores cores, 2 for a pair, with inputs that @seed makes. */
+void sync_execute(struct machine *machine, struct nb_program *nb, unsigned int cores,
+		  uint64_t seed, struct run *run);
 void run_free(struct run *run);
 /* Fail where the results differ. */
 void sync_expect_same(const struct run *a, const struct run *b, uint64_t seed);

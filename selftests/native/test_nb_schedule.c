@@ -115,9 +115,9 @@ static void try_program(struct machine *machine, make_fn *make, make_fn *other, 
 
 	tally->programs++;
 	tally->moved += is_moved(plain, nb);
-	sync_execute(machine, nb, seed, &a);
+	sync_execute(machine, nb, 1, seed, &a);
 	sync_expect_clean(machine, nb, &a, seed);
-	sync_execute(machine, wanted, seed, &b);
+	sync_execute(machine, wanted, 1, seed, &b);
 	sync_expect_same(&a, &b, seed);
 	expect_equal_bytes(nb, again, seed);
 	run_free(&a);

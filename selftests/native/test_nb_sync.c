@@ -15,21 +15,29 @@
 /* Waits that are deleted from a program, each in a run of its own. */
 #define DELETED		2
 
+static unsigned int cores_of(const struct sync_program *program)
+{
+	return program->pair ? 2 : 1;
+}
+
 /* As the builder synchronises it, and in turns. */
 static void try_program(struct machine *machine, const struct sync_program *program,
 			uint64_t seed, uint64_t *waits)
 {
 	struct nb_program *by_itself = sync_program_auto(program);
 	struct nb_program *in_turns = sync_program_serial(program);
+	unsigned int cores = cores_of(program);
 	struct run a, b;
 
 	assert_non_null(by_itself);
 	assert_non_null(in_turns);
-	sync_execute(machine, by_itself, seed, &a);
+	sync_execute(machine, by_itself, cores, seed, &a);
 	*waits += nb_waits(by_itself);
+	if (program->pair)
+		*waits += nb_waits(nb_second(by_itself));
 	sync_expect_clean(machine, by_itself, &a, seed);
-	sync_execute(machine, in_turns, seed, &b);
-	assert_int_equal(b.races, 0);
+	sync_execute(machine, in_turns, cores, seed, &b);
+	sync_expect_clean(machine, in_turns, &b, seed);
 	sync_expect_same(&a, &b, seed);
 	run_free(&a);
 	run_free(&b);
@@ -77,27 +85,6 @@ static void programs_run_as_in_order(void **state)
 	print_coverage(kinds, SYNC_KINDS_ALONE, programs, waits);
 }
 
-static void try_pair(struct machine *machine, const struct sync_program pair[2], uint64_t seed,
-		     uint64_t *waits)
-{
-	struct nb_program *by_itself = sync_pair_auto(pair);
-	struct nb_program *in_turns = sync_pair_serial(pair);
-	struct run a, b;
-
-	assert_non_null(by_itself);
-	assert_non_null(in_turns);
-	sync_execute_pair(machine, by_itself, seed, &a);
-	*waits += nb_waits(by_itself) + nb_waits(nb_second(by_itself));
-	sync_expect_clean(machine, by_itself, &a, seed);
-	sync_execute_pair(machine, in_turns, seed, &b);
-	sync_expect_clean(machine, in_turns, &b, seed);
-	sync_expect_same(&a, &b, seed);
-	run_free(&a);
-	run_free(&b);
-	nb_free(by_itself);
-	nb_free(in_turns);
-}
-
 /* Programs for the two cores of a pair, which meet by barriers: there are none on trn1. */
 static void pairs_run_as_in_order(void **state)
 {
@@ -113,7 +100,7 @@ static void pairs_run_as_in_order(void **state)
 	for (i = 0; i < programs; i++) {
 		m = i % 4;
 		sync_pair_make(pair, first + i, machine[m].gen->generation, true);
-		try_pair(&machine[m], pair, first + i, &waits);
+		try_program(&machine[m], pair, first + i, &waits);
 		for (k = 0; k < SYNC_KINDS; k++)
 			kinds[k] += pair[0].kinds[k] + pair[1].kinds[k];
 	}
@@ -151,7 +138,7 @@ struct tally {
 };
 
 /* Without wait @i of @part, which is @nb or the second program of its pair. */
-static void try_without(struct machine *machine, struct nb_program *nb, bool pair,
+static void try_without(struct machine *machine, struct nb_program *nb, unsigned int cores,
 			struct nb_program *part, size_t i, uint64_t seed, struct tally *tally)
 {
 	char text[1024];
@@ -161,10 +148,7 @@ static void try_without(struct machine *machine, struct nb_program *nb, bool pai
 	nb_why(part, i, text, sizeof(text));
 	by_hand = strstr(text, "by hand");
 	delete_wait(part, i, seed);
-	if (pair)
-		sync_execute_pair(machine, nb, seed, &run);
-	else
-		sync_execute(machine, nb, seed, &run);
+	sync_execute(machine, nb, cores, seed, &run);
 	if (getenv("NB_SYNC_VERBOSE") && !run.races)
 		print_message("# seed %" PRIu64 ", not missed: %s\n", seed, text);
 	*(by_hand ? &tally->by_hand : &tally->deleted) += 1;
@@ -176,19 +160,17 @@ static void try_without(struct machine *machine, struct nb_program *nb, bool pai
 	machine_begin(machine, machine->gen, TRN_POOL_STEPPED);
 }
 
-/* @pair: a program for two cores. */
 static void try_without_one(struct machine *machine, const struct sync_program *program,
-			    bool pair, uint64_t seed, uint64_t chance, struct tally *tally)
+			    uint64_t seed, uint64_t chance, struct tally *tally)
 {
-	struct nb_program *nb = pair ? sync_pair_auto(program) : sync_program_auto(program);
-	struct nb_program *part = nb;
+	struct nb_program *nb = sync_program_auto(program), *part = nb;
 
 	assert_non_null(nb);
-	if (nb_sync(nb) || (pair && nb_sync(nb_second(nb))))
+	if (nb_sync(nb) || (program->pair && nb_sync(nb_second(nb))))
 		fail_msg("%s", nb_error(nb));
-	if (pair && chance / 2 % 2)
+	if (program->pair && chance / 2 % 2)
 		part = nb_second(nb);
-	try_without(machine, nb, pair, part, chance % nb_waits(part), seed, tally);
+	try_without(machine, nb, cores_of(program), part, chance % nb_waits(part), seed, tally);
 	nb_free(nb);
 }
 
@@ -217,7 +199,7 @@ static void delete_waits(bool loops, bool pairs, struct tally *tally)
 		if (!is_all_executed(&program[0]) || (pairs && !is_all_executed(&program[1])))
 			continue;
 		for (d = 0; d < DELETED; d++)
-			try_without_one(&machine[m], program, pairs, first + i,
+			try_without_one(&machine[m], program, first + i,
 					(first + i) * 1000003 + d * 7919, tally);
 	}
 	for (m = 0; m < 3; m++)
