@@ -487,6 +487,58 @@ TEST_F_TIMEOUT(pieces, windows, BACKEND_LIMIT_S)
 	EXPECT_TRUE(uses(rig, stack.used));
 }
 
+static struct drm_neuron_window shown(uint32_t index, uint32_t handle, uint64_t length)
+{
+	return (struct drm_neuron_window){
+		.index = index,
+		.kind = DRM_NEURON_WINDOW_BO,
+		.rights = DRM_NEURON_WINDOW_READ,
+		.handle = handle,
+		.length = length,
+	};
+}
+
+static int show_all(struct backend_rig *rig, const struct drm_neuron_window *windows,
+		    uint32_t count)
+{
+	struct drm_neuron_windows call = {
+		.claim = rig->claim,
+		.windows = { sizeof(*windows), count, (uintptr_t)windows },
+	};
+
+	return rig->backend->windows(rig->chip, &call);
+}
+
+/* A table takes so many extents, also when windows show the same ones. */
+TEST_F_TIMEOUT(pieces, extents_of_a_table, BACKEND_LIMIT_S)
+{
+	const uint32_t most = NEURON_MAX_EXTENTS / HOLES;
+	struct drm_neuron_window *windows = calloc(most, sizeof(*windows)), some[2];
+	struct backend_rig *rig = &self->rig;
+	uint32_t i, handle;
+
+	ASSERT_NE(NULL, windows);
+	ASSERT_EQ(0, create(rig, SIZE, &handle));
+	for (i = 0; i < most; i++)
+		windows[i] = shown(i, handle, SIZE);
+	ASSERT_EQ(0, show_all(rig, windows, most));
+	some[0] = shown(most, handle, PAGE);
+	EXPECT_EQ(-EINVAL, show_all(rig, some, 1));
+	/* What was refused has taken no room. */
+	some[0] = shown(0, handle, SIZE - HOLE);
+	EXPECT_EQ(0, show_all(rig, some, 1));
+	some[0] = shown(most, handle, HOLE + PAGE);
+	EXPECT_EQ(-EINVAL, show_all(rig, some, 1));
+	/* Of two windows of one index the second one counts. */
+	some[1] = shown(most, handle, HOLE);
+	EXPECT_EQ(0, show_all(rig, some, 2));
+	some[1] = some[0];
+	EXPECT_EQ(-EINVAL, show_all(rig, some, 2));
+	some[1] = (struct drm_neuron_window){ .index = 0 };
+	EXPECT_EQ(0, show_all(rig, some, 2));
+	free(windows);
+}
+
 /* --- what another chip sees --- */
 
 static int share(struct backend_rig *rig, uint32_t handle, struct nrt_chip *peer, uint32_t *there)

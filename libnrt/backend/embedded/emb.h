@@ -190,11 +190,13 @@ struct emb_binding {
  * struct emb_table - a window table as a job latches it
  * @refs: the core, and each job that was submitted with it; under nrt_chip.lock
  * @nr: entries
+ * @nr_extents: of all windows
  * @binding: by entry
  */
 struct emb_table {
 	unsigned int refs;
 	uint32_t nr;
+	uint64_t nr_extents;
 	struct emb_shared memory;
 	struct emb_binding *binding;
 };
@@ -203,8 +205,8 @@ struct emb_table {
  * struct emb_change - entries that a window table gets
  * @nr: how many
  * @window: as they were given
- * @hw: as the chip takes them
- * @binding: what they keep
+ * @hw: as the chip takes them; once they are in the table, the entries that were there
+ * @binding: what these keep
  */
 struct emb_change {
 	uint32_t nr;

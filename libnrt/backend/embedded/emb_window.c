@@ -281,6 +281,14 @@ static int make_window(struct emb_core *core, const struct drm_neuron_window *wi
 
 /* --- tables --- */
 
+/* What a window counts in its table: an empty one nothing. */
+static uint32_t window_extents(const struct neuron_hw_window *hw)
+{
+	if (neuron_hw_window_is_list(hw))
+		return list_extents(hw);
+	return neuron_hw_window_kind(hw) != NEURON_WINDOW_EMPTY;
+}
+
 void emb_table_put(struct nrt_chip *chip, struct emb_table *table)
 {
 	uint32_t i;
@@ -315,6 +323,7 @@ static struct emb_table *table_new(struct nrt_chip *chip, const struct emb_table
 	table->nr = nr;
 	if (!from)
 		return table;
+	table->nr_extents = from->nr_extents;
 	memcpy(table->memory.ptr, from->memory.ptr, from->nr * sizeof(struct neuron_hw_window));
 	for (i = 0; i < from->nr; i++)
 		binding_copy(&table->binding[i], &from->binding[i]);
@@ -375,6 +384,36 @@ static int make_change(struct emb_core *core, uint32_t count, struct emb_change 
 	return emb_lists_make(core->chip, change->hw, change->binding, change->nr);
 }
 
+/* An entry of @change and the one of @table that it is for change places. */
+static void exchange(struct emb_table *table, struct emb_change *change, uint32_t i)
+{
+	uint32_t index = change->window[i].index;
+	struct neuron_hw_window *entry = (struct neuron_hw_window *)table->memory.ptr + index;
+	const struct emb_binding binding = table->binding[index];
+	const struct neuron_hw_window hw = *entry;
+
+	table->nr_extents += window_extents(&change->hw[i]);
+	table->nr_extents -= window_extents(&hw);
+	*entry = change->hw[i];
+	table->binding[index] = change->binding[i];
+	change->hw[i] = hw;
+	change->binding[i] = binding;
+}
+
+/* Whether the table takes that many extents. It is tried, because a window can be named twice. */
+static bool has_room(struct emb_table *table, struct emb_change *change)
+{
+	uint32_t i;
+	bool room;
+
+	for (i = 0; i < change->nr; i++)
+		exchange(table, change, i);
+	room = table->nr_extents <= NEURON_MAX_EXTENTS;
+	while (i--)
+		exchange(table, change, i);
+	return room;
+}
+
 int emb_change_begin(struct emb_core *core, const struct drm_neuron_array *array,
 		     struct emb_change *change)
 {
@@ -388,6 +427,8 @@ int emb_change_begin(struct emb_core *core, const struct drm_neuron_array *array
 	ret = make_change(core, array->count, change, &room);
 	if (!ret && !own_table(core, room))
 		ret = -ENOMEM;
+	if (!ret && !has_room(core->table, change))
+		ret = -EINVAL;
 	if (ret)
 		emb_change_drop(core->chip, change);
 	return ret;
@@ -395,21 +436,10 @@ int emb_change_begin(struct emb_core *core, const struct drm_neuron_array *array
 
 void emb_change_apply(struct emb_core *core, struct emb_change *change)
 {
-	struct emb_table *table = core->table;
-	struct neuron_hw_window *entry;
 	uint32_t i;
 
-	if (change->nr) {
-		entry = (struct neuron_hw_window *)table->memory.ptr;
-		for (i = 0; i < change->nr; i++) {
-			uint32_t index = change->window[i].index;
-
-			emb_binding_put(core->chip, &table->binding[index]);
-			table->binding[index] = change->binding[i];
-			entry[index] = change->hw[i];
-		}
-		change->nr = 0;
-	}
+	for (i = 0; i < change->nr; i++)
+		exchange(core->table, change, i);
 	emb_change_drop(core->chip, change);
 }
 
