@@ -340,6 +340,56 @@ TEST_F_TIMEOUT(embedded, longest_first, BACKEND_LIMIT_S)
 	EXPECT_EQ(0, memcmp(hbm + (hole.device_addr - info.device_addr), "behind", 6));
 }
 
+/* Buffers of @pages pages, in as many pieces, between @handles, which are 2 * @pages. */
+static void scatter(struct backend_rig *rig, uint32_t *handles, uint32_t pages)
+{
+	struct drm_neuron_memory_info stack = { 0 };
+	uint32_t i, rest;
+
+	for (i = 0; i < 2 * pages; i++)
+		if (backend_buffer(rig, DRM_NEURON_BO_HBM, 4096, &handles[i]))
+			return;
+	backend_query(rig, DRM_NEURON_QUERY_MEMORY, &stack, sizeof(stack), 1);
+	backend_buffer(rig, DRM_NEURON_BO_HBM, stack.usable - stack.used, &rest);
+	for (i = 0; i < 2 * pages; i += 2)
+		rig->backend->bo_close(rig->chip, handles[i]);
+}
+
+static int map_all(struct backend_rig *rig, uint32_t handle, uint64_t size, void **map)
+{
+	struct drm_neuron_bo_info info = { .handle = handle };
+	int ret = rig->backend->bo_info(rig->chip, &info);
+
+	return ret ? ret : rig->backend->bo_map(rig->chip, info.mmap_offset, size, map);
+}
+
+/* Each piece takes a mapping of the process, which has 65,530 of them. A part of them is enough. */
+TEST_F_TIMEOUT(embedded, mappings_are_left, BACKEND_LIMIT_S)
+{
+	const uint32_t pages = 20000, half = 10000;
+	uint32_t *handles = calloc(2 * pages, sizeof(*handles)), large, first, second;
+	struct backend_rig *rig = &self->rig;
+	char byte = 'x', back = 0;
+	void *map;
+
+	ASSERT_NE(NULL, handles);
+	scatter(rig, handles, pages);
+	ASSERT_EQ(0, backend_buffer(rig, DRM_NEURON_BO_HBM, 4096ull * pages, &large));
+	EXPECT_EQ(-ENOMEM, map_all(rig, large, 4096ull * pages, &map));
+	/* It can be used without. */
+	EXPECT_EQ(0, backend_write(rig, large, 4096ull * pages - 1, &byte, 1));
+	EXPECT_EQ(0, backend_read(rig, large, 4096ull * pages - 1, &back, 1));
+	EXPECT_EQ('x', back);
+	rig->backend->bo_close(rig->chip, large);
+	ASSERT_EQ(0, backend_buffer(rig, DRM_NEURON_BO_HBM, 4096ull * half, &first));
+	ASSERT_EQ(0, backend_buffer(rig, DRM_NEURON_BO_HBM, 4096ull * half, &second));
+	EXPECT_EQ(0, map_all(rig, first, 4096ull * half, &map));
+	EXPECT_EQ(-ENOMEM, map_all(rig, second, 4096ull * half, &map));
+	rig->backend->bo_close(rig->chip, first);
+	EXPECT_EQ(0, map_all(rig, second, 4096ull * half, &map));
+	free(handles);
+}
+
 TEST_F_TIMEOUT(embedded, mapped_stack, BACKEND_LIMIT_S)
 {
 	struct backend_rig *rig = &self->rig;

@@ -453,6 +453,7 @@ struct emb_timer {
  * @news: an interrupt has come
  * @pid: the process that has the threads and the chips
  * @leaving: the chips are being closed; under @news_lock
+ * @mappings: of pieces of buffers
  * @check: the chips look for errors of programs
  * @debugger: who runs the chips, which have no threads then; or NULL
  * @port: of the chips
@@ -472,6 +473,7 @@ struct emb_machine {
 	pthread_cond_t news;
 	pid_t pid;
 	bool leaving;
+	_Atomic uint32_t mappings;
 	bool check;
 	const struct emb_debugger *debugger;
 	pthread_mutex_t step_lock;

@@ -15,6 +15,11 @@
 
 /* The most of a buffer, as in driver/neuron_hbm.c. */
 #define MAX_PIECES	262144u
+/*
+ * The most pieces that all chips together map one by one. A process has 65,530 mappings by default
+ * (vm.max_map_count). When none is left malloc() fails as well, so three quarters stay free.
+ */
+#define MAX_MAPPINGS	16384u
 #define STUCK_NS	10000000000ull
 /* No range has so many bytes: a power of two. */
 #define NO_LENGTH	62
@@ -256,23 +261,25 @@ int emb_hbm_alloc(struct emb_bo *bo)
 	return ret;
 }
 
-void emb_hbm_free(struct emb_bo *bo)
+static void unmap_pieces(const struct emb_bo *bo, void *map)
 {
-	struct nrt_chip *chip = bo->chip;
-
-	if (bo->map)
-		munmap(bo->map, bo->size);
-	/* The chips have stopped, and nobody gets the memory. */
-	if (chip->machine->leaving)
-		return;
-	pthread_mutex_lock(&chip->memory_lock);
-	/* What could not be cleared is given to nobody. */
-	if (discard_pieces(bo))
-		stack_give(&chip->stack[bo->stack], bo);
-	pthread_mutex_unlock(&chip->memory_lock);
+	munmap(map, bo->size);
+	atomic_fetch_sub(&bo->chip->machine->mappings, bo->nr_pieces);
 }
 
-/* All pieces in one range of addresses. The kernel has a limit of mappings. */
+/* False: there would be too many. */
+static bool count_mappings(struct emb_machine *machine, uint32_t nr)
+{
+	uint32_t has = atomic_load(&machine->mappings);
+
+	do {
+		if (nr > MAX_MAPPINGS - has)
+			return false;
+	} while (!atomic_compare_exchange_weak(&machine->mappings, &has, has + nr));
+	return true;
+}
+
+/* All pieces in one range of addresses. */
 static int map_pieces(struct emb_bo *bo)
 {
 	struct trn_hbm_file file;
@@ -281,21 +288,41 @@ static int map_pieces(struct emb_bo *bo)
 
 	if (!trn_chip_hbm_file(bo->chip->chip, bo->stack, &file))
 		return -ENODEV;
-	map = mmap(NULL, bo->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (map == MAP_FAILED)
+	if (!count_mappings(bo->chip->machine, bo->nr_pieces))
 		return -ENOMEM;
+	map = mmap(NULL, bo->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (map == MAP_FAILED) {
+		atomic_fetch_sub(&bo->chip->machine->mappings, bo->nr_pieces);
+		return -ENOMEM;
+	}
 	for (i = 0; i < bo->nr_pieces; i++) {
 		const struct emb_piece *piece = &bo->piece[i];
 
 		if (mmap(map + piece->at, piece->length, PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file.fd,
 			 (off_t)(file.offset + piece->offset)) == MAP_FAILED) {
-			munmap(map, bo->size);
+			unmap_pieces(bo, map);
 			return -ENOMEM;
 		}
 	}
 	bo->map = map;
 	return 0;
+}
+
+void emb_hbm_free(struct emb_bo *bo)
+{
+	struct nrt_chip *chip = bo->chip;
+
+	if (bo->map)
+		unmap_pieces(bo, bo->map);
+	/* The chips have stopped, and nobody gets the memory. */
+	if (chip->machine->leaving)
+		return;
+	pthread_mutex_lock(&chip->memory_lock);
+	/* What could not be cleared is given to nobody. */
+	if (discard_pieces(bo))
+		stack_give(&chip->stack[bo->stack], bo);
+	pthread_mutex_unlock(&chip->memory_lock);
 }
 
 int emb_hbm_map_bo(struct emb_bo *bo, void **map)
