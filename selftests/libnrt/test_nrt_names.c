@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -280,6 +281,32 @@ TEST_F_TIMEOUT(names, grants_that_cannot_be, BACKEND_LIMIT_S)
 		EXPECT_EQ(FD_CLOEXEC, fcntl(args.fd, F_GETFD));
 		close(args.fd);
 	}
+}
+
+/*
+ * A descriptor keeps its buffer, and nothing else is open for it: buffers that were closed first,
+ * and then named by nobody, leave room for the names of others.
+ */
+TEST_F_TIMEOUT(names, closed_in_any_order, BACKEND_LIMIT_S)
+{
+	struct rlimit usual, few = { .rlim_cur = 64, .rlim_max = 64 };
+	struct backend_rig *rig = &self->rig;
+	uint32_t handle;
+	unsigned int i;
+	int fd;
+
+	ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &usual));
+	few.rlim_max = usual.rlim_max;
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &few));
+	for (i = 0; i < 200; i++) {
+		ASSERT_EQ(0, backend_buffer(rig, DRM_NEURON_BO_HBM, 4096, &handle));
+		ASSERT_EQ(0, rig->backend->bo_export(rig->chip, handle, &fd)) {
+			TH_LOG("buffer %u", i);
+		}
+		rig->backend->bo_close(rig->chip, handle);
+		close(fd);
+	}
+	EXPECT_EQ(0, setrlimit(RLIMIT_NOFILE, &usual));
 }
 
 /* What a grant gives of SBUF, and no more, on its own chip and on another one. */

@@ -108,7 +108,7 @@ static int add_name(struct emb_machine *machine, const struct emb_name *name,
 	return 0;
 }
 
-int emb_name_new(struct emb_machine *machine, const struct emb_name *name)
+static int name_new(struct emb_machine *machine, const struct emb_name *name)
 {
 	struct emb_name *found;
 	int ret = 0;
@@ -163,6 +163,16 @@ bool emb_names_sweep(struct emb_machine *machine, const struct emb_bo *only)
 		found = true;
 	}
 	return found;
+}
+
+/* Ends of pipes whose buffers nobody names any more are descriptors, too. */
+int emb_name_new(struct emb_machine *machine, const struct emb_name *name)
+{
+	int fd = name_new(machine, name);
+
+	if ((fd == -EMFILE || fd == -ENFILE) && emb_names_sweep(machine, NULL))
+		fd = name_new(machine, name);
+	return fd;
 }
 
 bool emb_name_find(struct emb_machine *machine, int fd, struct emb_name *name)
