@@ -301,6 +301,30 @@ TEST(limit_of_files)
 }
 
 /*
+ * Memory that is freed is cleared, and an interrupt tells when. The back end also looks by itself
+ * now and then, so a lost interrupt does not hold it up for long.
+ */
+TEST(lost_interrupts)
+{
+	struct backend_rig rig;
+	uint32_t handle;
+	uint64_t begin;
+	unsigned int i;
+
+	setenv("NEURON_EMU_FAULT", "0:irq-lost", 1);
+	ASSERT_EQ(0, backend_open(&rig));
+	unsetenv("NEURON_EMU_FAULT");
+	begin = backend_in_ms(0);
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(0, backend_buffer(&rig, DRM_NEURON_BO_HBM, 4096, &handle));
+		rig.backend->bo_close(rig.chip, handle);
+	}
+	/* One that waited for an interrupt took 10 s. */
+	EXPECT_GT(begin + 20 * 5000000000ull, (uint64_t)backend_in_ms(0));
+	backend_close(&rig);
+}
+
+/*
  * Of scattered memory the longest ranges are used first, so a buffer has few pieces. Where they
  * are shows the mapping of the stack.
  */

@@ -21,15 +21,18 @@
  */
 #define MAX_MAPPINGS	16384u
 #define STUCK_NS	10000000000ull
-/* No range has so many bytes: a power of two. */
+/* So often the unit is looked at when its interrupt does not come. */
+#define LOOK_NS		10000000ull
+/* Ranges are shorter than 2^62 bytes. */
 #define NO_LENGTH	62
 
 /* --- free memory; with nrt_chip.memory_lock --- */
 
 /**
  * struct plan - which free ranges a buffer gets
- * @whole: those that are as long as this: all of them
- * @least: those that are shorter, but as long as this: in order, until @rest is there
+ * @whole: ranges of at least so many bytes are taken whole
+ * @least: of those that are shorter, but have at least so many bytes, the first ones are taken, until
+ *	there are @rest bytes of them
  * @rest: bytes
  */
 struct plan {
@@ -201,34 +204,44 @@ static void write64(const struct nrt_chip *chip, uint64_t offset, uint64_t value
 	emb_write(chip, offset + 4, (uint32_t)(value >> 32));
 }
 
+/* What the unit says of its operations so far, once. */
+static uint32_t take_causes(const struct nrt_chip *chip)
+{
+	uint32_t cause = emb_read(chip, NEURON_CTL_CAUSE) &
+			 (NEURON_CTL_CAUSE_DISCARD | NEURON_CTL_CAUSE_DISCARD_ERROR);
+
+	emb_write(chip, NEURON_CTL_CAUSE, cause);
+	return cause;
+}
+
 /*
- * Zeroes for the next owner. Each operation of the unit ends with an interrupt. False: it did
- * not end, or with an error.
+ * Zeroes for the next owner. Each operation of the unit ends with an interrupt, which can be lost.
+ * False: it did not end, or with an error.
  */
 static bool discard(struct nrt_chip *chip, uint64_t addr, uint64_t size)
 {
-	uint64_t deadline = emb_now_ns() + STUCK_NS;
+	uint64_t now = emb_now_ns(), deadline = now + STUCK_NS;
 	uint32_t cause = 0;
 	uint64_t seen;
 
 	if (emb_read(chip, NEURON_CTL_DISCARD_GO))
 		return false;
+	/* Of an operation that did not end in time. */
+	take_causes(chip);
 	write64(chip, NEURON_CTL_DISCARD_ADDR, addr);
 	write64(chip, NEURON_CTL_DISCARD_LEN, size);
 	emb_write(chip, NEURON_CTL_DISCARD_GO, 1);
 	for (;;) {
 		seen = atomic_load(&chip->irqs);
-		cause |= emb_read(chip, NEURON_CTL_CAUSE) &
-			 (NEURON_CTL_CAUSE_DISCARD | NEURON_CTL_CAUSE_DISCARD_ERROR);
-		emb_write(chip, NEURON_CTL_CAUSE, cause);
+		cause |= take_causes(chip);
 		if (!emb_read(chip, NEURON_CTL_DISCARD_GO))
 			break;
-		if (emb_now_ns() > deadline)
+		now = emb_now_ns();
+		if (now > deadline)
 			return false;
-		emb_wait_irq(chip, seen, deadline);
+		emb_wait_irq(chip, seen, now + LOOK_NS);
 	}
-	cause |= emb_read(chip, NEURON_CTL_CAUSE);
-	emb_write(chip, NEURON_CTL_CAUSE, cause);
+	cause |= take_causes(chip);
 	return !(cause & NEURON_CTL_CAUSE_DISCARD_ERROR);
 }
 
