@@ -324,6 +324,39 @@ TEST(lost_interrupts)
 	backend_close(&rig);
 }
 
+/* "dd" keeps a mapping out of core dumps. */
+static bool is_left_out(const char *flags)
+{
+	return strstr(flags, " dd ") || strstr(flags, " dd\n");
+}
+
+/*
+ * A core dump of the process has no HBM. It would read all of it, and each page that nobody has
+ * written would take memory.
+ */
+TEST_F_TIMEOUT(embedded, core_dumps, BACKEND_LIMIT_S)
+{
+	FILE *file = fopen("/proc/self/smaps", "r");
+	unsigned int stacks = 0;
+	bool hbm = false;
+	char line[512];
+
+	ASSERT_NE(NULL, file);
+	while (fgets(line, sizeof(line), file)) {
+		if (strstr(line, "memfd:hbm"))
+			hbm = true;
+		if (strncmp(line, "VmFlags:", 8) || !hbm)
+			continue;
+		EXPECT_TRUE(is_left_out(line)) {
+			TH_LOG("%s", line);
+		}
+		hbm = false;
+		stacks++;
+	}
+	EXPECT_LE(self->rig.info.nr_hbm, stacks);
+	fclose(file);
+}
+
 /*
  * Of scattered memory the longest ranges are used first, so a buffer has few pieces. Where they
  * are shows the mapping of the stack.

@@ -318,6 +318,8 @@ static int map_pieces(struct emb_bo *bo)
 			return -ENOMEM;
 		}
 	}
+	/* As the chip's own mapping (trn_hbm.c). */
+	madvise(map, bo->size, MADV_DONTDUMP);
 	bo->map = map;
 	return 0;
 }

@@ -40,7 +40,11 @@ static uint8_t *map_file(int file, uint64_t size)
 {
 	void *mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
 
-	return mem == MAP_FAILED ? NULL : mem;
+	if (mem == MAP_FAILED)
+		return NULL;
+	/* A core dump of the process would make pages of all that nobody has written. */
+	madvise(mem, size, MADV_DONTDUMP);
+	return mem;
 }
 
 static uint8_t *alloc_file(struct trn_chip *chip, unsigned int stack)
