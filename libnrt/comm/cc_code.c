@@ -553,14 +553,27 @@ static const struct nrt_cc_part *describe_fault(const struct nrt_cc_code *code,
 	return part;
 }
 
-/* @status: "rank R of N: OPERATION (ALGORITHM)", where in @part it is, and why. */
+static void part_text(const struct nrt_cc_part *part, char text[NRT_CC_TEXT])
+{
+	snprintf(text, NRT_CC_TEXT, "rank %u of %u: %s (%s)",
+		 part->links->ranks[part->program.rank], part->plan->nr_ranks,
+		 nrt_plan_op_name(part->plan->op),
+		 nrt_plan_algorithm_name(part->plan->choice.algorithm));
+}
+
+void nrt_cc_code_text(const struct nrt_cc_code *code, char text[NRT_CC_TEXT])
+{
+	part_text(&code->parts[0], text);
+}
+
+/* @status: of @part, where in it that is, and why. */
 static NRT_STATUS set_failure(struct nrt_error *error, NRT_STATUS status,
 			      const struct nrt_cc_part *part, const char *where, const char *why)
 {
-	return nrt_error_set(error, status, "rank %u of %u: %s (%s)%s: %s",
-			     part->links->ranks[part->program.rank], part->plan->nr_ranks,
-			     nrt_plan_op_name(part->plan->op),
-			     nrt_plan_algorithm_name(part->plan->choice.algorithm), where, why);
+	char text[NRT_CC_TEXT];
+
+	part_text(part, text);
+	return nrt_error_set(error, status, "%s%s: %s", text, where, why);
 }
 
 NRT_STATUS nrt_cc_explain(struct nrt_cc_code *code, const struct drm_neuron_wait_job *result,

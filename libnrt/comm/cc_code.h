@@ -98,6 +98,11 @@ NRT_STATUS nrt_cc_scratch(struct nrt_core *cc, uint64_t bytes, struct nrt_bo **s
 void nrt_cc_code_show(struct nrt_cc_code *code, unsigned int nr,
 		      const struct nrt_cc_bytes own[NRT_CC_NR_SPACES]);
 
+#define NRT_CC_TEXT	128
+
+/* "rank R of N: OPERATION (ALGORITHM)": of the first part. */
+void nrt_cc_code_text(const struct nrt_cc_code *code, char text[NRT_CC_TEXT]);
+
 /* Why the job of @code failed: where the rank is in the plan, and whom it waits for. */
 NRT_STATUS nrt_cc_explain(struct nrt_cc_code *code, const struct drm_neuron_wait_job *result,
 			  struct nrt_error *error);

@@ -4,6 +4,7 @@
 
 #include "comm/cc_group.h"
 #include "comm/cc_times.h"
+#include "exec/checks.h"
 
 /* Programs that a group keeps. */
 #define KEEP_CODES	64
@@ -355,10 +356,13 @@ NRT_STATUS nrt_cc_end(struct nrt_cc_group *group, struct nrt_cc_job *job,
 {
 	struct drm_neuron_wait_job result;
 	struct nrt_error first;
+	char text[NRT_CC_TEXT];
 	NRT_STATUS status;
 
 	status = nrt_cc_wait(job->code->cc, job->running.job, &result, error);
 	nrt_world_end(group->world, &job->running);
+	nrt_cc_code_text(job->code, text);
+	nrt_checks_tell_cc(job->code->cc, job->running.job, text);
 	if (!status)
 		status = nrt_cc_explain(job->code, &result, error);
 	/* What was cancelled has the reason of whoever failed first. */

@@ -32,6 +32,8 @@ static const struct nrt_part *part_on(const struct nrt_model *model, uint16_t un
 {
 	unsigned int i;
 
+	if (!model)
+		return NULL;
 	for (i = 0; i < model->nr_parts; i++)
 		if (model->parts[i].core->index == unit)
 			return &model->parts[i];
@@ -118,7 +120,8 @@ static bool same(const struct finding *a, const struct finding *b)
 		same_actor(&a->report.other, &a->other, &b->report.other, &b->other));
 }
 
-static void tell(const struct nrt_model *model, const struct finding *finding, uint32_t more)
+static void tell(const struct nrt_model *model, const char *name, const struct finding *finding,
+		 uint32_t more)
 {
 	const struct nrt_report *report = &finding->report;
 	char who[ACTOR], other[ACTOR] = "", rest[48] = "";
@@ -128,14 +131,13 @@ static void tell(const struct nrt_model *model, const struct finding *finding, u
 		describe(model, &report->other, &finding->other, other);
 	if (more)
 		snprintf(rest, sizeof(rest), "; the same of %u more descriptors", more);
-	nrt_warn("nrt_execute", "model \"%.64s\" on core %u, check %s: %s, %s%s%s: %s%s",
-		 model->neff->name, model->vcore->number, report->kind, who, report->what,
-		 *other ? " the " : "", other, report->where, rest);
+	nrt_warn(model ? "nrt_execute" : "nrta_cc_schedule", "%s, check %s: %s, %s%s%s: %s%s", name,
+		 report->kind, who, report->what, *other ? " the " : "", other, report->where, rest);
 }
 
 /* Each once. */
-static void tell_all(const struct nrt_model *model, const struct nrt_report *reports,
-		     uint32_t count, struct finding *findings)
+static void tell_all(const struct nrt_model *model, const char *name,
+		     const struct nrt_report *reports, uint32_t count, struct finding *findings)
 {
 	uint32_t i, k, more;
 
@@ -154,11 +156,13 @@ static void tell_all(const struct nrt_model *model, const struct nrt_report *rep
 			findings[k].told = true;
 			more++;
 		}
-		tell(model, &findings[i], more);
+		tell(model, name, &findings[i], more);
 	}
 }
 
-static uint32_t tell_job(const struct nrt_model *model, const struct nrt_core *core, uint64_t job)
+/* @model: NULL: the job is a collective of its own; @name: what ran. */
+static uint32_t tell_job(const struct nrt_model *model, const char *name,
+			 const struct nrt_core *core, uint64_t job)
 {
 	const struct nrt_device *device = core->device;
 	nrt_reports_fn *take = device->backend->reports;
@@ -175,7 +179,7 @@ static uint32_t tell_job(const struct nrt_model *model, const struct nrt_core *c
 	findings = calloc(count, sizeof(*findings));
 	if (reports && findings) {
 		count = take(device->chip, core->index, job, reports, count);
-		tell_all(model, reports, count, findings);
+		tell_all(model, name, reports, count, findings);
 	}
 	free(findings);
 	free(reports);
@@ -185,14 +189,22 @@ static uint32_t tell_job(const struct nrt_model *model, const struct nrt_core *c
 uint32_t nrt_checks_tell(const struct nrt_model *model, const struct drm_neuron_wait_job *wait)
 {
 	uint32_t sum = 0;
+	char name[128];
 	unsigned int i;
 
+	snprintf(name, sizeof(name), "model \"%.64s\" on core %u", model->neff->name,
+		 model->vcore->number);
 	for (i = 0; i < model->nr_parts; i++)
-		sum += tell_job(model, model->parts[i].core, wait[i].job);
+		sum += tell_job(model, name, model->parts[i].core, wait[i].job);
 	/* A collective may be the one that comes second, and has the report then. */
 	if (model->cc)
-		sum += tell_job(model, model->cc_core, wait[i].job);
+		sum += tell_job(model, name, model->cc_core, wait[i].job);
 	return sum;
+}
+
+void nrt_checks_tell_cc(const struct nrt_core *core, uint64_t job, const char *name)
+{
+	tell_job(NULL, name, core, job);
 }
 
 static bool tell_output(const struct nrt_model *model, const struct neff_var *var,

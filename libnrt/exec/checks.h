@@ -14,6 +14,9 @@
  */
 uint32_t nrt_checks_tell(const struct nrt_model *model, const struct drm_neuron_wait_job *wait);
 
+/* The same of job @job of CC-core @core, a collective that is part of no model. @name: in the lines. */
+void nrt_checks_tell_cc(const struct nrt_core *core, uint64_t job, const char *name);
+
 /*
  * A line for each output of @binding that a program which has ended well left unwritten, all of it
  * or a part. Their number. An output is told of once, until its memory is cleared.

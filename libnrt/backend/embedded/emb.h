@@ -764,6 +764,8 @@ NRT_STATUS emb_check_wanted(bool *wanted, struct nrt_error *error);
 void emb_check_report(struct nrt_chip *chip, const struct trn_report *report);
 nrt_reports_fn emb_reports;
 nrt_unwritten_fn emb_unwritten;
+/* When a claim of core @core ends. */
+void emb_reports_forget(struct nrt_chip *chip, uint32_t core);
 void emb_check_destroy(struct nrt_chip *chip);
 
 #endif /* LIBNRT_BACKEND_EMB_H */

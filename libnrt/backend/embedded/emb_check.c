@@ -98,6 +98,24 @@ uint32_t emb_reports(struct nrt_chip *chip, uint32_t core, uint64_t job,
 	return count;
 }
 
+void emb_reports_forget(struct nrt_chip *chip, uint32_t core)
+{
+	struct emb_report **at = &chip->report, *found;
+
+	pthread_mutex_lock(&chip->report_lock);
+	while (*at) {
+		found = *at;
+		if (found->unit != core) {
+			at = &found->next;
+			continue;
+		}
+		*at = found->next;
+		chip->nr_reports--;
+		free(found);
+	}
+	pthread_mutex_unlock(&chip->report_lock);
+}
+
 void emb_check_destroy(struct nrt_chip *chip)
 {
 	struct emb_report *report;

@@ -102,6 +102,8 @@ static void core_leave(struct emb_core *core)
 	emb_shared_free(core->chip->machine, &core->memory);
 	emb_results_forget(core);
 	emb_dump_forget(core);
+	/* Jobs of the next claim have the same numbers. */
+	emb_reports_forget(core->chip, core->index);
 	core->claim = 0;
 }
 
