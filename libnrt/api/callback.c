@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include <signal.h>
 #include <stdlib.h>
 
 #include "api/callback.h"
+#include "base/thread.h"
 
 /* Of the calling thread: it is the one that calls the program. */
 static bool *in_callback(void)
@@ -60,17 +60,12 @@ static void *callbacks_main(void *arg)
 	return NULL;
 }
 
-/* With the lock. Signals are for the program's own threads. */
+/* With the lock. */
 static bool have_thread(struct nrt_callbacks *callbacks)
 {
-	sigset_t all, old;
-
-	if (callbacks->threaded)
-		return true;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	callbacks->threaded = !pthread_create(&callbacks->thread, NULL, callbacks_main, callbacks);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!callbacks->threaded)
+		callbacks->threaded = !nrt_thread_start(&callbacks->thread, callbacks_main,
+							callbacks);
 	return callbacks->threaded;
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/thread.h"
 #include "exec/workers.h"
 
 /* So long does a thread without work look again by itself: waking it is not cheap. */
@@ -118,18 +118,12 @@ static void *workers_main(void *arg)
 	return NULL;
 }
 
-/* With the lock. Signals are for the program's own threads. */
+/* With the lock. */
 static void add_thread(struct nrt_workers *workers)
 {
-	sigset_t all, old;
-
-	if (workers->nr == workers->max)
-		return;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	if (!pthread_create(&workers->threads[workers->nr], NULL, workers_main, workers))
+	if (workers->nr < workers->max &&
+	    !nrt_thread_start(&workers->threads[workers->nr], workers_main, workers))
 		workers->nr++;
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
 bool nrt_workers_ready(struct nrt_workers *workers)

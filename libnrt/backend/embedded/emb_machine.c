@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 
 #include "backend/embedded/emb.h"
 #include "backend/embedded/emb_debug.h"
+#include "base/thread.h"
 #include "trn/fabric.h"
 #include "trn/pool.h"
 
@@ -45,6 +45,11 @@ uint64_t emb_now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * NS + (uint64_t)now.tv_nsec;
+}
+
+struct timespec emb_timespec(uint64_t ns)
+{
+	return (struct timespec){ .tv_sec = (time_t)(ns / NS), .tv_nsec = (long)(ns % NS) };
 }
 
 uint32_t emb_read(const struct nrt_chip *chip, uint64_t offset)
@@ -121,11 +126,8 @@ static const struct trn_port emb_port = {
 
 void emb_wait_irq(struct nrt_chip *chip, uint64_t seen, uint64_t deadline_ns)
 {
+	const struct timespec until = emb_timespec(deadline_ns);
 	struct emb_machine *machine = chip->machine;
-	const struct timespec until = {
-		.tv_sec = (time_t)(deadline_ns / NS),
-		.tv_nsec = (long)(deadline_ns % NS),
-	};
 	int late = 0;
 
 	if (machine->debugger)
@@ -178,11 +180,8 @@ static uint64_t look_after(struct nrt_chip *chip)
 
 static void keeper_wait(struct nrt_chip *chip, uint64_t next)
 {
+	const struct timespec until = emb_timespec(next);
 	struct emb_machine *machine = chip->machine;
-	const struct timespec until = {
-		.tv_sec = (time_t)(next / NS),
-		.tv_nsec = (long)(next % NS),
-	};
 
 	if (next)
 		pthread_cond_timedwait(&chip->work, &machine->news_lock, &until);
@@ -215,16 +214,10 @@ static void *keep(void *arg)
 	return NULL;
 }
 
-/* The application's handlers of signals do not run in threads that it does not know. */
 static int start_keeper(struct nrt_chip *chip)
 {
-	sigset_t all, old;
-	int ret;
+	int ret = nrt_thread_start(&chip->keeper, keep, chip);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = pthread_create(&chip->keeper, NULL, keep, chip);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	chip->has_keeper = !ret;
 	return ret;
 }
@@ -246,12 +239,11 @@ static void stop_keepers(struct emb_machine *machine)
 static struct trn_pool *start_pool(bool stepped)
 {
 	struct trn_pool *pool;
-	sigset_t all, old;
+	sigset_t old;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
+	nrt_signals_block(&old);
 	pool = trn_pool_new(stepped ? TRN_POOL_STEPPED : 0, NULL, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	nrt_signals_restore(&old);
 	return pool;
 }
 
@@ -497,7 +489,7 @@ static NRT_STATUS start_timer(struct emb_machine *machine, struct nrt_error *err
 {
 	if (!emb_timer_start(machine))
 		return NRT_SUCCESS;
-	return nrt_error_set(error, NRT_RESOURCE, "emulated chips: cannot start a thread");
+	return nrt_error_set(error, NRT_RESOURCE, "embedded chips: cannot start a thread");
 }
 
 NRT_STATUS emb_open_all(struct nrt_chip ***chips, unsigned int *count, struct nrt_error *error)

@@ -4,11 +4,8 @@
  * (Documentation/hardware/faults.rst). One thread serves all chips, and sleeps when nothing is
  * late. Chips that a debugger runs have no timer: they take no time of the host.
  */
-#include <signal.h>
-
+#include "base/thread.h"
 #include "backend/embedded/emb.h"
-
-#define NS	1000000000ull
 
 void emb_timer_init(struct emb_timer *timer)
 {
@@ -49,8 +46,7 @@ static void wait_for(struct emb_timer *timer, const struct nrt_chip *chip)
 		pthread_cond_wait(&timer->changed, &timer->lock);
 		return;
 	}
-	until.tv_sec = (time_t)(chip->expires_ns / NS);
-	until.tv_nsec = (long)(chip->expires_ns % NS);
+	until = emb_timespec(chip->expires_ns);
 	pthread_cond_timedwait(&timer->changed, &timer->lock, &until);
 }
 
@@ -79,15 +75,11 @@ static void *serve(void *arg)
 
 int emb_timer_start(struct emb_machine *machine)
 {
-	sigset_t all, old;
 	int ret;
 
 	if (machine->debugger)
 		return 0;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = pthread_create(&machine->timer.thread, NULL, serve, machine);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	ret = nrt_thread_start(&machine->timer.thread, serve, machine);
 	machine->timer.started = !ret;
 	return ret;
 }
