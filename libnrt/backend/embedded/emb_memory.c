@@ -335,6 +335,17 @@ static int create_host(struct emb_bo *bo)
 	return 0;
 }
 
+static int allocate(struct emb_bo *bo)
+{
+	int ret = bo->placement == DRM_NEURON_BO_HBM ? emb_hbm_alloc(bo) : create_host(bo);
+
+	if (ret) {
+		free(bo->piece);
+		bo->piece = NULL;
+	}
+	return ret;
+}
+
 int emb_bo_create(struct nrt_chip *chip, struct drm_neuron_bo_create *create)
 {
 	bool hbm = create->placement == DRM_NEURON_BO_HBM;
@@ -356,11 +367,10 @@ int emb_bo_create(struct nrt_chip *chip, struct drm_neuron_bo_create *create)
 	bo->stack = create->stack;
 	bo->category = create->category;
 	bo->size = whole_pages(create->size);
-	ret = hbm ? emb_hbm_alloc(bo) : create_host(bo);
-	if (ret == -ENOSPC && emb_names_sweep(chip->machine, NULL))
-		ret = emb_hbm_alloc(bo);
+	ret = allocate(bo);
+	if ((ret == -ENOSPC || ret == -ENOMEM) && emb_names_sweep(chip->machine, NULL))
+		ret = allocate(bo);
 	if (ret) {
-		free(bo->piece);
 		free(bo);
 		return ret;
 	}

@@ -61,17 +61,19 @@ static void close_file(const struct emb_name *name)
 		close(name->other_end);
 }
 
-/* One more descriptor of the file; of a buffer the back end has none itself. */
-static int hand_out(const struct emb_name *name)
+/* One more descriptor of the file; of a buffer the back end keeps none itself. */
+static int hand_out(struct emb_name *name)
 {
-	char path[32];
-	int fd;
+	char path[40];
+	int fd = name->fd;
 
-	if (name->fd >= 0) {
-		fd = fcntl(name->fd, F_DUPFD_CLOEXEC, 0);
-	} else {
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", name->other_end);
+	if (name->bo && fd >= 0) {
+		name->fd = -1;
+	} else if (name->bo) {
+		snprintf(path, sizeof(path), "/proc/thread-self/fd/%d", name->other_end);
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	} else {
+		fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	}
 	return fd < 0 ? -errno : fd;
 }
@@ -119,10 +121,6 @@ static int name_new(struct emb_machine *machine, const struct emb_name *name)
 		ret = add_name(machine, name, &found);
 	if (!ret)
 		ret = hand_out(found);
-	if (found && found->bo && found->fd >= 0) {
-		close(found->fd);
-		found->fd = -1;
-	}
 	pthread_mutex_unlock(&machine->lock);
 	return ret;
 }
@@ -135,19 +133,25 @@ static bool is_closed(const struct emb_name *name)
 	return name->bo && poll(&end, 1, 0) == 1 && end.revents & POLLERR;
 }
 
-/* The buffer, @only or any, of a name that is closed, which is gone then; or NULL. */
-static struct emb_bo *take_closed(struct emb_machine *machine, const struct emb_bo *only)
+/*
+ * The buffer, @only or any, of the first name from @at on that is closed, which is gone then; or NULL.
+ * The next call goes on from there.
+ */
+static struct emb_bo *take_closed(struct emb_machine *machine, const struct emb_bo *only, size_t *at)
 {
 	struct emb_bo *bo = NULL;
-	size_t i;
+	struct emb_name *name;
 
 	pthread_mutex_lock(&machine->lock);
-	for (i = 0; i < machine->nr_names && !bo; i++) {
-		if ((only && machine->name[i].bo != only) || !is_closed(&machine->name[i]))
+	while (*at < machine->nr_names && !bo) {
+		name = &machine->name[*at];
+		if ((only && name->bo != only) || !is_closed(name)) {
+			++*at;
 			continue;
-		bo = machine->name[i].bo;
-		close_file(&machine->name[i]);
-		machine->name[i] = machine->name[--machine->nr_names];
+		}
+		bo = name->bo;
+		close_file(name);
+		*name = machine->name[--machine->nr_names];
 	}
 	pthread_mutex_unlock(&machine->lock);
 	return bo;
@@ -157,8 +161,9 @@ bool emb_names_sweep(struct emb_machine *machine, const struct emb_bo *only)
 {
 	bool found = false;
 	struct emb_bo *bo;
+	size_t at = 0;
 
-	while ((bo = take_closed(machine, only))) {
+	while ((bo = take_closed(machine, only, &at))) {
 		emb_bo_put(bo);
 		found = true;
 	}
