@@ -78,26 +78,36 @@ struct lines {
 	uint8_t *row;
 };
 
+/* A million calls of fprintf() would hold up the other cores of the chip. */
+static void print_hex(const uint8_t bytes[LINE_BYTES], char text[2 * LINE_BYTES + 1])
+{
+	static const char digit[] = "0123456789abcdef";
+	uint32_t i;
+
+	for (i = 0; i < LINE_BYTES; i++) {
+		text[2 * i] = digit[bytes[i] >> 4];
+		text[2 * i + 1] = digit[bytes[i] & 15];
+	}
+	text[2 * LINE_BYTES] = 0;
+}
+
 /* What is not all zero of @size bytes of a partition. False: there is room for no more lines. */
 static bool print_row(struct lines *lines, const char *memory, unsigned int partition,
 		      uint32_t size)
 {
 	static const uint8_t zeros[LINE_BYTES];
-	uint32_t at, i;
+	char text[2 * LINE_BYTES + 1];
+	uint32_t at;
 
 	for (at = 0; at < size; at += LINE_BYTES) {
-		const uint8_t *bytes = &lines->row[at];
-
-		if (!memcmp(bytes, zeros, LINE_BYTES))
+		if (!memcmp(&lines->row[at], zeros, LINE_BYTES))
 			continue;
 		if (lines->nr++ == MOST_LINES) {
 			fprintf(lines->out, "memory: cut here\n");
 			return false;
 		}
-		fprintf(lines->out, "%s %03u 0x%06x ", memory, partition, at);
-		for (i = 0; i < LINE_BYTES; i++)
-			fprintf(lines->out, "%02x", bytes[i]);
-		fprintf(lines->out, "\n");
+		print_hex(&lines->row[at], text);
+		fprintf(lines->out, "%s %03u 0x%06x %s\n", memory, partition, at, text);
 	}
 	return true;
 }
