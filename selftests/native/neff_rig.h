@@ -15,7 +15,7 @@
  * @stack: of HBM, where all that it has lies; each core has its own, but for those of a pair
  * @first: of the second core of a pair: the first one
  * @gang: of a core of a pair: number of the last gang that it was in
- * @neff, @graph: what was read, and the only subgraph of it
+ * @neff, @graph: what was read, and the subgraph that the core runs
  * @at: of each variable, by its index: bytes of its place in HBM
  */
 struct neff_rig {

@@ -68,8 +68,9 @@ struct trn_check_line;
  * @serial: no other group of the chip has it
  * @members: jobs that have not ended
  * @nr_actors: of all members that have come
- * @cores: a bit for each NeuronCore whose SBUF and PSUM the members have for themselves
- * @running: no member comes any more; before, nothing is known and nothing needs to be
+ * @cores: a bit for each NeuronCore of which a member uses SBUF and PSUM: races are looked for there
+ * @running: an actor of a member has begun, and no other member comes. Until then there are no
+ *	accesses to compare
  * @blind: memory was short: nothing can be told of races
  * @now: time of each actor; only the actor itself changes it
  * @clock: of each actor, what it has seen of the others: @nr_actors times @nr_actors
@@ -203,8 +204,7 @@ void trn_shadow_take(struct trn_shadow *shadow, uint64_t offset, uint64_t len,
  * @place: whose memory
  * @write: else a read
  * @partly: maybe not all of the bytes are read: they need not have been written
- * @races: look for them: the memory is one that the actor's job shares with nobody,
- *	or HBM
+ * @races: look for them: the memory is HBM of the chip, or of a core of the actor's group
  * @line, @mask: bytes not yet looked at: bits of one line
  * @unwritten: out: the first byte read that nobody had written, or NONE. It counts
  *	as written from then on

@@ -452,24 +452,30 @@ static int parse_clear(struct parser *p)
 	return 0;
 }
 
-/* Orders that are no rules; the last one makes no fault, it ends some. */
+/* Orders that are no rules. @is_fault: false: it ends faults. */
 static const struct {
 	const char *name;
 	int (*parse)(struct parser *p);
+	bool is_fault;
 } others[] = {
-	{ "ecc", parse_ecc },
-	{ "throttle", parse_throttle },
-	{ "clear", parse_clear },
+	{ "ecc", parse_ecc, true },
+	{ "throttle", parse_throttle, true },
+	{ "clear", parse_clear, false },
 };
 
 #define NR_OTHERS	(sizeof(others) / sizeof(others[0]))
 
 const char *trn_fault_name(unsigned int n)
 {
+	unsigned int i;
+
 	if (n < TRN_INJECT_POINTS)
 		return points[n].name;
 	n -= TRN_INJECT_POINTS;
-	return n < NR_OTHERS - 1 ? others[n].name : NULL;
+	for (i = 0; i < NR_OTHERS; i++)
+		if (others[i].is_fault && !n--)
+			return others[i].name;
+	return NULL;
 }
 
 int trn_inject_parse(const struct neuron_gen *gen, const char *text,
