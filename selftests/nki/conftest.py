@@ -57,6 +57,8 @@ def _comes_back(neff):
     done = subprocess.run([BUILD / "tools/neuron-objdump/neuron-objdump", neff],
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                           timeout=300, check=False)
+    if done.returncode and not done.stderr:
+        return f"neuron-objdump {neff}: exit status {done.returncode}\n"
     return done.stderr
 
 
