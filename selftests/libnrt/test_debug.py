@@ -160,8 +160,9 @@ class Debug(unittest.TestCase):
             "watch sbuf[3, 8]", "continue", "print sbuf[3] 4", "print sbuf[3, 6] bf16 1",
             "print x[8] hex 1", "set sbuf[5] uint32 0x7e40b838", "print sbuf[5] fp8_e4fn_x4 1",
             "print sbuf[5] e8m0 1", "set sbuf[6] int64 -3", "print sbuf[6] int32 2",
-            "set sbuf[7] int64 -9223372036854775808", "print sbuf[7] hex 2", "delete 1",
-            "continue", "print y 2", "continue"])
+            "set sbuf[7] int64 -9223372036854775808", "print sbuf[7] hex 2",
+            "set sbuf[8] uint64 0xfedcba9876543210", "print sbuf[8] hex 2", "delete 1", "continue",
+            "print y 2", "continue"])
         self.assertRegex(self.answer(text, "continue"), "DMA engine 0, queue 0, descriptor [0-9]+ "
                          "has changed 00000000 to 0000003d")
         self.assertEqual(self.answer(text, "print sbuf[3] 4").split(),
@@ -177,6 +178,8 @@ class Debug(unittest.TestCase):
                          ["6", "0:", "-3", "-1"])
         self.assertEqual(self.answer(text, "print sbuf[7] hex 2").split(),
                          ["7", "0:", "0x00000000", "0x80000000"])
+        self.assertEqual(self.answer(text, "print sbuf[8] hex 2").split(),
+                         ["8", "0:", "0x76543210", "0xfedcba98"])
         out = read_npy(self.folder / "out" / "y.npy")
         self.assertAlmostEqual(sum(out[:256]), 1, places=3)
         self.assertAlmostEqual(float(self.answer(text, "print y 2").split()[1]), out[0])
@@ -267,6 +270,9 @@ class Debug(unittest.TestCase):
                 "print y 33": "only 128 bytes are there",
                 "set y": "which value?",
                 "set y one": "\"one\" is no number",
+                "set y uint64 -1": "-1: from 0 to 18446744073709551615",
+                "set y uint64 18446744073709551616": "18446744073709551616: from 0 to "
+                                                     "18446744073709551615",
                 "set r1": "use: set r1 VALUE",
                 "set pc 4": "the engine stands before no instruction, or its program is "
                             "not as long",

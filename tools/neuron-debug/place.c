@@ -413,6 +413,22 @@ int place_dtype(const char *text, enum neuron_dtype *dtype, char why[TARGET_WHY]
 	return fail(why, "\"%.60s\" is no type: use one such as fp32, bf16, fp8_e4, int32", text);
 }
 
+static int encode_uint64(const char *text, uint8_t bytes[8], char why[TARGET_WHY])
+{
+	uint64_t number;
+	char *end;
+
+	errno = 0;
+	number = strtoull(text, &end, 0);
+	if (!*text || *end || (errno && errno != ERANGE))
+		return fail(why, "\"%.60s\" is no number", text);
+	/* strtoull() takes -1 as the largest number. */
+	if (errno || strchr(text, '-'))
+		return fail(why, "%.60s: from 0 to %" PRIu64, text, UINT64_MAX);
+	memcpy(bytes, &number, sizeof(number));
+	return 0;
+}
+
 int place_encode(enum neuron_dtype dtype, const char *text, uint8_t bytes[8],
 		 char why[TARGET_WHY])
 {
@@ -429,14 +445,11 @@ int place_encode(enum neuron_dtype dtype, const char *text, uint8_t bytes[8],
 		trn_inspect_round(dtype, &value, 1, bytes);
 		return 0;
 	case TRN_INSPECT_INTEGER:
-		if (size < 8) {
-			max = (int64_t)((1ull << (8 * size)) - 1);
-			if (place_number(text, -(max / 2) - 1, max, &number, why))
-				return -1;
-		} else if (place_number(text, dtype == NEURON_DTYPE_UINT64 ? 0 : INT64_MIN,
-					INT64_MAX, &number, why)) {
+		if (dtype == NEURON_DTYPE_UINT64)
+			return encode_uint64(text, bytes, why);
+		max = size < 8 ? (int64_t)((1ull << (8 * size)) - 1) : INT64_MAX;
+		if (place_number(text, size < 8 ? -(max / 2) - 1 : INT64_MIN, max, &number, why))
 			return -1;
-		}
 		memcpy(bytes, &number, size);
 		return 0;
 	default:
