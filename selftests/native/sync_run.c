@@ -177,13 +177,15 @@ void sync_expect_same(const struct run *a, const struct run *b, uint64_t seed)
 	}
 }
 
-void sync_expect_clean(struct machine *machine, const struct nb_program *nb,
+void sync_expect_clean(struct machine *machine, struct nb_program *nb,
 		       const struct run *run, uint64_t seed)
 {
 	if (!run->races && run->ended)
 		return;
 	print_log(machine);
 	print_waits(nb);
+	if (run->results == SYNC_PAIR_RESULTS)
+		print_waits(nb_second(nb));
 	fail_msg("seed %" PRIu64 ": %" PRIu64 " races%s", seed, run->races,
 		 run->ended ? "" : ", does not end");
 }

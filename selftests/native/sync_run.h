@@ -49,7 +49,7 @@ void run_free(struct run *run);
 /* Fail where the results differ. */
 void sync_expect_same(const struct run *a, const struct run *b, uint64_t seed);
 /* Fail when there were races, or no end; with what the chip and the builder say of it. */
-void sync_expect_clean(struct machine *machine, const struct nb_program *nb,
+void sync_expect_clean(struct machine *machine, struct nb_program *nb,
 		       const struct run *run, uint64_t seed);
 
 #endif /* SYNC_RUN_H */
