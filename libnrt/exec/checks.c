@@ -131,8 +131,9 @@ static void tell(const struct nrt_model *model, const char *name, const struct f
 		describe(model, &report->other, &finding->other, other);
 	if (more)
 		snprintf(rest, sizeof(rest), "; the same of %u more descriptors", more);
-	nrt_warn(model ? "nrt_execute" : "nrta_cc_schedule", "%s, check %s: %s, %s%s%s: %s%s", name,
-		 report->kind, who, report->what, *other ? " the " : "", other, report->where, rest);
+	nrt_warn(model ? "nrt_execute" : "nrta_cc_schedule", "%s, check %s: %s, %s%s%s: %s%s",
+		 name, report->kind, who, report->what, *other ? " the " : "", other,
+		 report->where, rest);
 }
 
 /* Each once. */

@@ -31,8 +31,8 @@
 /**
  * struct plan - which free ranges a buffer gets
  * @whole: ranges of at least so many bytes are taken whole
- * @least: of those that are shorter, but have at least so many bytes, the first ones are taken, until
- *	there are @rest bytes of them
+ * @least: of those that are shorter, but have at least so many bytes, the first ones are
+ *	taken, until there are @rest bytes of them
  * @rest: bytes
  */
 struct plan {

@@ -134,10 +134,11 @@ static bool is_closed(const struct emb_name *name)
 }
 
 /*
- * The buffer, @only or any, of the first name from @at on that is closed, which is gone then; or NULL.
- * The next call goes on from there.
+ * The buffer, @only or any, of the first name from @at on that is closed, which is gone then; or
+ * NULL. The next call goes on from there.
  */
-static struct emb_bo *take_closed(struct emb_machine *machine, const struct emb_bo *only, size_t *at)
+static struct emb_bo *take_closed(struct emb_machine *machine, const struct emb_bo *only,
+				  size_t *at)
 {
 	struct emb_bo *bo = NULL;
 	struct emb_name *name;

@@ -68,7 +68,8 @@ struct trn_check_line;
  * @serial: no other group of the chip has it
  * @members: jobs that have not ended
  * @nr_actors: of all members that have come
- * @cores: a bit for each NeuronCore of which a member uses SBUF and PSUM: races are looked for there
+ * @cores: a bit for each NeuronCore of which a member uses SBUF and PSUM; races are looked for
+ *	there
  * @running: an actor of a member has begun, and no other member comes. Until then there are no
  *	accesses to compare
  * @blind: memory was short: nothing can be told of races
