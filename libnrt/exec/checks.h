@@ -15,8 +15,8 @@
 uint32_t nrt_checks_tell(const struct nrt_model *model, const struct drm_neuron_wait_job *wait);
 
 /*
- * The same of job @job of CC-core @core, a collective that is part of no model. The lines begin with
- * @name.
+ * The same of job @job of CC-core @core, a collective that is part of no model. The lines begin
+ * with @name.
  */
 void nrt_checks_tell_cc(const struct nrt_core *core, uint64_t job, const char *name);
 
