@@ -391,6 +391,15 @@ def test_several_ranks_on_a_chip():
              [sum(a)] * RANKS)
 
 
+def test_ranks_that_move():
+    """The same ranks on other cores, while the programs of before are still kept."""
+    a = numbers(6, 41)
+    groups = ncc.ReplicaGroup([[0, 1, 2, 3]])
+    for chips in (4, 1, 2, 1, 4):
+        same(neuron_emu.run_ranks(reduce_all, [(x, groups, nl.add) for x in a], chips=chips),
+             [sum(a)] * RANKS)
+
+
 def test_two_cores_of_a_pair():
     groups = ncc.ReplicaGroup([[0, 1, 2, 3]])
 

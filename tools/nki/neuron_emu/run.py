@@ -205,6 +205,11 @@ class Loaded:
                 lambda: self.runtime.execute(self.model, self.inputs, self.outputs))
         return self.last()
 
+    def unload(self):
+        """It leaves the core, also while somebody still refers to it."""
+        if self.runtime.is_open():
+            self.runtime.unload_model(self.model)
+
     def last(self):
         """What the device tells of the last execution."""
         library = sys.modules["nrtpy.libnrt"].LIBNRT
@@ -223,6 +228,15 @@ def loaded(key, neff, tensors, generation, lnc, check):
     return gang([(key, neff, tensors)], generation, lnc, check, 1, [0], None)[0]
 
 
+def _make_way(wanted):
+    """Unload programs whose ranks are other cores. libnrt knows ranks by their numbers: a core that
+    is rank 0 of 4 in two ways waits with the wrong others.
+    """
+    for mode in [mode for mode in _loaded if mode[-1] is not None and mode[-2:] != wanted[-2:]]:
+        for program in _loaded.pop(mode):
+            program.unload()
+
+
 def gang(programs, generation, lnc, check, chips, cores, ranks):
     """Programs (key, NEFF, tensors) on cores of several chips, as loaded() has one of them.
 
@@ -234,6 +248,8 @@ def gang(programs, generation, lnc, check, chips, cores, ranks):
         runtime(generation, lnc, check, chips)
         mode = (tuple(key for key, _, _ in programs), generation, lnc, check, os.getpid(),
                 tuple(cores), ranks)
+        if ranks is not None:
+            _make_way(mode)
         found = _loaded.pop(mode, None)
         if found is None:
             found = [Loaded(neff, tensors, core, None if ranks is None else (rank, ranks))
