@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <stdio.h>
 #include <string.h>
 
 #include <nrt/nrt_emu.h>
@@ -47,6 +48,37 @@ NRT_STATUS nrt_emu_get_last_execution(const nrt_model_t *model, nrt_emu_executio
 	if (!status)
 		memcpy(execution, &full, size < sizeof(full) ? size : sizeof(full));
 	return status;
+}
+
+/* Where the text goes. */
+struct text_out {
+	char *text;
+	size_t size;
+};
+
+static NRT_STATUS last_error(struct nrt_state *state, struct nrt_model *model, void *arg,
+			     struct nrt_error *error)
+{
+	const struct text_out *out = arg;
+	NRT_STATUS status = NRT_SUCCESS;
+
+	(void)state;
+	pthread_mutex_lock(&model->lock);
+	snprintf(out->text, out->size, "%s", model->last_error);
+	if (!*model->last_error)
+		status = nrt_error_set(error, NRT_QUEUE_EMPTY, "model \"%.64s\" has not failed",
+				       model->neff->name);
+	pthread_mutex_unlock(&model->lock);
+	return status;
+}
+
+NRT_STATUS nrt_emu_get_last_error(const nrt_model_t *model, char *text, size_t size)
+{
+	struct text_out out = { text, size };
+
+	if (!text || !size)
+		return nrt_fail_with(__func__, NRT_INVALID, "text is NULL or has no bytes");
+	return nrt_model_call(__func__, model, last_error, &out);
 }
 
 static NRT_STATUS set_trace(struct nrt_state *state, struct nrt_model *model, void *arg,

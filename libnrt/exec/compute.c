@@ -359,11 +359,21 @@ static void dump_inputs(const struct execution *execution, NRT_STATUS status)
 		nrt_inputs_dump(execution->model, execution->binding, execution->job);
 }
 
+/* For who asks why the last execution has failed, if it has. */
+static void keep_error(struct nrt_model *model, NRT_STATUS status, const struct nrt_error *error)
+{
+	pthread_mutex_lock(&model->lock);
+	snprintf(model->last_error, sizeof(model->last_error), "%s", status ? error->text : "");
+	pthread_mutex_unlock(&model->lock);
+}
+
 static NRT_STATUS start(struct nrt_request *request)
 {
 	struct execution *execution = execution_of(request);
 	NRT_STATUS status = begin_job(execution);
 
+	if (status)
+		keep_error(execution->model, status, &request->error);
 	dump_inputs(execution, status);
 	return status;
 }
@@ -397,6 +407,7 @@ static NRT_STATUS end_job(struct execution *execution)
 		status = model->cc_ops->end(model, &wait[model->nr_parts], error);
 	if (model->group)
 		model->group->ended(model, !status);
+	keep_error(model, status, error);
 	if (!status)
 		check_numbers(execution);
 	if (!status && execution->print)

@@ -166,6 +166,7 @@ struct nrt_cc_ops {
  * @bindings: that nobody uses, the oldest first
  * @has_last, @last: execution that ended last
  * @last_ns: when it ended, CLOCK_MONOTONIC; 0: there was none
+ * @last_error: why the execution that ended last has failed, or no text
  * @trace_bytes: of the traces of its parts, which all of them have or none
  * @traced: executions under way that may write to the traces
  * @untraced: @traced became 0
@@ -189,6 +190,7 @@ struct nrt_model {
 	bool has_last;
 	nrt_emu_execution_t last;
 	uint64_t last_ns;
+	char last_error[sizeof(((struct nrt_error *)NULL)->text)];
 	uint64_t trace_bytes;
 	unsigned int traced;
 	pthread_cond_t untraced;

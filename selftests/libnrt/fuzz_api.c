@@ -332,6 +332,7 @@ static void do_model(struct fuzzer *fuzzer)
 	nrt_emu_execution_t execution;
 	nrt_model_info_t info;
 	uint32_t count;
+	char text[64];
 
 	switch (below(fuzzer, 6)) {
 	case 0:
@@ -349,6 +350,7 @@ static void do_model(struct fuzzer *fuzzer)
 		break;
 	case 4:
 		nrt_emu_get_last_execution(model, &execution, sizeof(execution));
+		nrt_emu_get_last_error(model, text, below(fuzzer, sizeof(text) + 1));
 		break;
 	default:
 		nrt_emu_set_trace(model, below(fuzzer, 1 << 16));

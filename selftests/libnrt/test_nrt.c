@@ -359,6 +359,35 @@ TEST_F(exec, is_told_to_monitors)
 	EXPECT_EQ(success + 20, posted("success"));
 }
 
+/* The line of the log, for who cannot read that, until an execution ends well. */
+TEST_F(exec, last_error)
+{
+	char text[1000], begin[8];
+	struct rig good;
+
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&self->rig, program_out_of_bounds(), 0, 0, 0));
+	EXPECT_EQ(NRT_QUEUE_EMPTY, nrt_emu_get_last_error(self->rig.model, text, sizeof(text)));
+	EXPECT_STREQ("", text);
+	EXPECT_EQ(NRT_INVALID, nrt_emu_get_last_error(self->rig.model, text, 0));
+	EXPECT_EQ(NRT_INVALID, nrt_emu_get_last_error(self->rig.model, NULL, 8));
+	rig_catch();
+	EXPECT_EQ(NRT_EXEC_OOB, rig_run(&self->rig, self->x, self->y));
+	ASSERT_EQ(NRT_SUCCESS, nrt_emu_get_last_error(self->rig.model, text, sizeof(text)));
+	EXPECT_TRUE(rig_has(rig_caught(), text)) {
+		TH_LOG("%s", text);
+	}
+	EXPECT_TRUE(rig_has(text, "access outside of a variable"));
+	ASSERT_EQ(NRT_SUCCESS, nrt_emu_get_last_error(self->rig.model, begin, sizeof(begin)));
+	EXPECT_EQ(0, strncmp(begin, text, sizeof(begin) - 1));
+	EXPECT_EQ(0, begin[sizeof(begin) - 1]);
+	/* Each model has its own. */
+	ASSERT_EQ(NRT_SUCCESS, rig_load(&good, program_scale(1), 0, 0, 0));
+	EXPECT_EQ(NRT_SUCCESS, rig_run(&good, self->x, self->y));
+	EXPECT_EQ(NRT_QUEUE_EMPTY, nrt_emu_get_last_error(good.model, text, sizeof(text)));
+	rig_unload(&good);
+	EXPECT_EQ(NRT_SUCCESS, nrt_emu_get_last_error(self->rig.model, text, sizeof(text)));
+}
+
 TEST_F(exec, sets_of_several_queues)
 {
 	unsigned int queues, i;

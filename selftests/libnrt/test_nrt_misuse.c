@@ -89,6 +89,7 @@ static unsigned int accept_model(struct rig *rig, void *bad)
 	nrt_emu_execution_t execution;
 	nrt_model_info_t info;
 	uint32_t count;
+	char text[8];
 	nrta_seq_t seq;
 	const NRT_STATUS statuses[] = {
 		nrt_execute(bad, rig->inputs, rig->outputs),
@@ -99,6 +100,7 @@ static unsigned int accept_model(struct rig *rig, void *bad)
 		nrt_get_model_tensor_info(bad, &infos),
 		nrt_get_model_info(bad, &info, sizeof(info), NULL),
 		nrt_emu_get_last_execution(bad, &execution, sizeof(execution)),
+		nrt_emu_get_last_error(bad, text, sizeof(text)),
 		nrt_emu_set_trace(bad, 1),
 		nrt_unload(bad),
 	};
@@ -110,7 +112,7 @@ static unsigned int accept_model(struct rig *rig, void *bad)
 	return accepted;
 }
 
-#define NR_MODEL_CALLS	10
+#define NR_MODEL_CALLS	11
 
 static unsigned int accept_set(struct rig *rig, void *bad)
 {

@@ -245,9 +245,10 @@ def test_both_cores_loop_as_long_as_their_own_registers_say():
 
 def test_a_transfer_beyond_its_tensor_names_its_line(capfd):
     line = doubled_columns.func.__code__.co_firstlineno + 7
-    with pytest.raises(Exception, match="NRT_EXEC_OOB"):
+    with pytest.raises(Exception, match="NRT_EXEC_OOB") as caught:
         doubled_columns(A, integers(0, 40), 1)
     assert f"test_loops.py:{line}: access outside of a variable" in capfd.readouterr().err
+    assert f"test_loops.py:{line}: access outside of a variable" in caught.value.__notes__[0]
 
 
 REFUSED = {

@@ -130,6 +130,17 @@ NRT_STATUS nrt_emu_get_last_execution(const nrt_model_t *model, nrt_emu_executio
 				      size_t size);
 
 /**
+ * nrt_emu_get_last_error() - why the execution of a model that ended last has failed
+ * @model: model
+ * @text: what nrt_execute() has logged: the engine, file and line of the program, and the reason.
+ *	It ends with a zero byte
+ * @size: bytes at @text; what has no room is cut off, and 768 bytes are enough
+ *
+ * Return: NRT_QUEUE_EMPTY when it has not failed, or none has ended.
+ */
+NRT_STATUS nrt_emu_get_last_error(const nrt_model_t *model, char *text, size_t size);
+
+/**
  * nrt_emu_set_trace() - trace the executions of a model from the next one on
  * @model: model
  * @events: how many events of an execution are kept; 0: none, no trace

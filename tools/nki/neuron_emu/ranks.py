@@ -99,8 +99,8 @@ def _check(kernel, ranks, programs):
                                             ranks[number].ended))
     others = [str(number) for number in errors if number != first]
     behind = f"; with it rank {', '.join(others)}" if others else ""
-    text = (f"{kernel.func.__name__}: rank {first} of {len(ranks)} has failed: {errors[first]}"
-            f"{behind}; the log says why")
+    why = "; ".join([str(errors[first]), *getattr(errors[first], "__notes__", [])])
+    text = f"{kernel.func.__name__}: rank {first} of {len(ranks)} has failed: {why}{behind}"
     raise NkiRankError(text, first, errors) from errors[first]
 
 

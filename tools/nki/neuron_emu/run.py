@@ -21,6 +21,8 @@ __neuron_emu__ = True
 # In the source tree nrtpy is a folder of libnrt; installed, it is beside this package.
 _TREE = pathlib.Path(__file__).resolve().parents[3] / "libnrt/python"
 KEEP = 32
+# Bytes of the longest line of nrt_emu_get_last_error()
+ERROR_SIZE = 768
 # NRT_EMU_INEXACT of an execution
 INEXACT = 1
 LNC = ("NEURON_LOGICAL_NC_CONFIG", "NEURON_RT_VIRTUAL_CORE_SIZE")
@@ -200,10 +202,24 @@ class Loaded:
         saved = contextlib.nullcontext()
         if trace is not None:
             saved = sys.modules["nrtpy.model"].saved_trace(self.model, trace)
-        with saved:
-            _ended_by_interrupt(
-                lambda: self.runtime.execute(self.model, self.inputs, self.outputs))
+        try:
+            with saved:
+                _ended_by_interrupt(
+                    lambda: self.runtime.execute(self.model, self.inputs, self.outputs))
+        except sys.modules["nrtpy.libnrt"].NrtError as error:
+            self._explain(error)
+            raise
         return self.last()
+
+    def _explain(self, error):
+        """The status is all that nrtpy's exception has; the note has line and reason."""
+        text = ctypes.create_string_buffer(ERROR_SIZE)
+        library = sys.modules["nrtpy.libnrt"].LIBNRT
+        # Another thread may have closed the runtime, and so ended the execution.
+        with contextlib.suppress(nrtpy().NrtpyError):
+            if library.nrt_emu_get_last_error(self.model.pointer(), text,
+                                              ctypes.c_size_t(ERROR_SIZE)) == 0:
+                error.add_note(text.value.decode(errors="replace"))
 
     def unload(self):
         """It leaves the core, also while somebody still refers to it."""
