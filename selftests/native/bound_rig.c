@@ -23,7 +23,7 @@ void bound_init(struct bound *b, struct rig *rig, uint64_t rings)
 	memcpy(rig_host_ptr(rig, 0, at), table, sizeof(table));
 	b->job.core = core;
 	assert_int_equal(trn_domain_latch(core, rig_host_addr(rig, 0, at), 3,
-					  &b->job.domain), 0);
+					  &b->job.domain, NULL), 0);
 	atomic_store(&b->job.refs, 1);
 	b->queue = trn_udma_queue(rig->chip[0], BOUND_ENGINE, BOUND_QUEUE);
 	b->queues[0] = b->queue;

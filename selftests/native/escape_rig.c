@@ -245,9 +245,9 @@ void escape_refused(struct escape *e)
 	escape_caught(e, NEURON_CAUSE_JOB, NEURON_SOURCE_JOB, 0);
 }
 
-void escape_out_of_reach(struct escape *e)
+void escape_out_of_reach(struct escape *e, unsigned int window)
 {
-	escape_caught(e, NEURON_CAUSE_FABRIC, NEURON_SOURCE_JOB, 0);
+	escape_caught(e, NEURON_CAUSE_FABRIC, NEURON_SOURCE_JOB, neuron_window_addr(window, 0));
 }
 
 struct neuron_udma_dge escape_sum(unsigned int nr_src)

@@ -92,8 +92,8 @@ void escape_caught(struct escape *e, enum neuron_cause cause, uint16_t source,
 		   uint64_t addr);
 /* The same for a job block or table of the kernel that makes no job. */
 void escape_refused(struct escape *e);
-/* The same for a table with a window onto a chip that is not there. */
-void escape_out_of_reach(struct escape *e);
+/* The same for a table in which @window leads to a chip that is not there. */
+void escape_out_of_reach(struct escape *e, unsigned int window);
 
 /* Instructions of the sync engine. */
 struct neuron_inst *escape_generate(struct escape *e, uint64_t addr);

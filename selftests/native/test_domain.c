@@ -17,7 +17,7 @@ static void an_empty_table_is_a_domain_of_nothing(void **state)
 	uint8_t byte;
 
 	assert_int_equal(trn_domain_latch(&rig->chip[0]->core[WINDOW_CORE], ~0ull, 0,
-					  &domain), 0);
+					  &domain, NULL), 0);
 	access = rig_access(rig, domain);
 	assert_int_equal(trn_access_read(&access, at(0, 0), &byte, 1),
 			 NEURON_CAUSE_WINDOW);
@@ -32,18 +32,18 @@ static void a_table_that_cannot_be_read_is_refused(void **state)
 
 	assert_int_equal(trn_domain_latch(core,
 					  rig_host_addr(rig, 0, RIG_HOST_BYTES),
-					  1, &domain), NEURON_CAUSE_HOST);
-	assert_int_equal(trn_domain_latch(core, RIG_NOWHERE, 1, &domain),
+					  1, &domain, NULL), NEURON_CAUSE_HOST);
+	assert_int_equal(trn_domain_latch(core, RIG_NOWHERE, 1, &domain, NULL),
 			 NEURON_CAUSE_ADDRESS);
 	/* Registers and a peer's memory hold no tables. */
-	assert_int_equal(trn_domain_latch(core, rig_sem_addr(rig, 0), 1, &domain),
+	assert_int_equal(trn_domain_latch(core, rig_sem_addr(rig, 0), 1, &domain, NULL),
 			 NEURON_CAUSE_ADDRESS);
 	assert_int_equal(trn_domain_latch(core, neuron_fabric_addr(1, 0), 1,
-					  &domain), NEURON_CAUSE_ADDRESS);
-	assert_int_equal(trn_domain_latch(core, at(0, 0), 1, &domain),
+					  &domain, NULL), NEURON_CAUSE_ADDRESS);
+	assert_int_equal(trn_domain_latch(core, at(0, 0), 1, &domain, NULL),
 			 NEURON_CAUSE_ADDRESS);
 	assert_int_equal(trn_domain_latch(core, 0, NEURON_MAX_WINDOWS + 1,
-					  &domain), NEURON_CAUSE_JOB);
+					  &domain, NULL), NEURON_CAUSE_JOB);
 }
 
 static void a_table_may_lie_in_hbm(void **state)
@@ -55,7 +55,7 @@ static void a_table_may_lie_in_hbm(void **state)
 	table_make(rig, &t);
 	memcpy(rig->chip[0]->hbm[0] + 0x100000, t.window, sizeof(t.window));
 	assert_int_equal(trn_domain_latch(&rig->chip[0]->core[WINDOW_CORE], 0x100000,
-					  NR_WINDOWS, &domain), 0);
+					  NR_WINDOWS, &domain, NULL), 0);
 	trn_domain_free(domain);
 }
 
@@ -120,7 +120,7 @@ static struct neuron_hw_window *pieces_add(struct pieces *p, unsigned int index)
 static enum neuron_cause pieces_latch(const struct pieces *p, struct trn_domain **domain)
 {
 	return trn_domain_latch_pieces(&p->rig->chip[0]->core[WINDOW_CORE], p->directory,
-				       p->nr, domain);
+				       p->nr, domain, NULL);
 }
 
 /* One word of HBM for each index. */

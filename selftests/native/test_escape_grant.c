@@ -319,7 +319,7 @@ static void test_refused(void **state)
 		neuron_fabric_addr(7, tpb + NEURON_TPB_SBUF), 64, grant, 0, 6, 0,
 	};
 	job_halt(&e->job, SYNC);
-	escape_out_of_reach(e);
+	escape_out_of_reach(e, W_RO);
 }
 
 /* Two laps and one entry of them land in the stream, and nowhere else. */

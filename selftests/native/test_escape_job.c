@@ -266,7 +266,7 @@ static void test_window_lists(void **state)
 		      neuron_fabric_addr(7, gen->hbm_addr[0]), 4096);
 	e->job.windows[W_RO].nr_extents = 0;
 	job_halt(&e->job, SYNC);
-	escape_out_of_reach(e);
+	escape_out_of_reach(e, W_RO);
 }
 
 /* Between the extents of a window lies nothing of it. */

@@ -73,7 +73,7 @@ enum neuron_cause table_latch_nr(struct rig *rig, const void *entries,
 
 	memcpy(rig_host_ptr(rig, 0, at), entries, bytes);
 	return trn_domain_latch(&rig->chip[0]->core[WINDOW_CORE],
-				rig_host_addr(rig, 0, at), nr, domain);
+				rig_host_addr(rig, 0, at), nr, domain, NULL);
 }
 
 struct trn_domain *table_latch(struct rig *rig, const struct table *t)

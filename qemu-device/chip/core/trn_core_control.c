@@ -403,8 +403,8 @@ static bool step_doorbell(struct trn_core *core, struct trn_budget *budget)
 	};
 	struct neuron_hw_job block;
 	enum neuron_cause cause;
+	uint64_t addr, wrong = 0;
 	struct trn_job *job;
-	uint64_t addr;
 	bool rung;
 
 	pthread_mutex_lock(&core->lock);
@@ -421,13 +421,14 @@ static bool step_doorbell(struct trn_core *core, struct trn_budget *budget)
 	if (budget->on_host &&
 	    !trn_budget_allows(budget, trn_latch_work(core, &block)))
 		return false;
-	cause = trn_latch_job(core, &block, &job);
+	cause = trn_latch_job(core, &block, &job, &wrong);
 	if (!cause) {
 		job_start(core, job);
 		return true;
 	}
 	record.job_id = block.job_id;
 	record.cause = (uint16_t)cause;
+	record.addr = wrong;
 	if (block.gang)
 		trn_gang_fail(core->chip, &block);
 	pthread_mutex_lock(&core->lock);

@@ -142,15 +142,15 @@ static enum neuron_cause latch_queues(struct trn_job *job)
 	return NEURON_CAUSE_NONE;
 }
 
-static enum neuron_cause latch_windows(struct trn_job *job)
+static enum neuron_cause latch_windows(struct trn_job *job, uint64_t *far)
 {
 	const struct neuron_hw_job *block = &job->block;
 
 	if (block->flags & NEURON_JOB_PIECES)
 		return trn_domain_latch_pieces(job->core, block->window_table,
-					       block->nr_windows, &job->domain);
+					       block->nr_windows, &job->domain, far);
 	return trn_domain_latch(job->core, block->window_table, block->nr_windows,
-				&job->domain);
+				&job->domain, far);
 }
 
 static enum neuron_cause latch_trace(struct trn_job *job)
@@ -160,7 +160,7 @@ static enum neuron_cause latch_trace(struct trn_job *job)
 	if (!(job->block.flags & NEURON_JOB_TRACE))
 		return NEURON_CAUSE_NONE;
 	cause = trn_domain_latch(job->core, neuron_hw_job_trace_window(&job->block),
-				 1, &job->trace);
+				 1, &job->trace, NULL);
 	return cause ? cause : trn_job_trace_check(job);
 }
 
@@ -188,9 +188,8 @@ static enum neuron_cause latch_group(struct trn_job *job)
 	return trn_latch_check_group(job);
 }
 
-enum neuron_cause trn_latch_job(struct trn_core *core,
-				const struct neuron_hw_job *block,
-				struct trn_job **result)
+enum neuron_cause trn_latch_job(struct trn_core *core, const struct neuron_hw_job *block,
+				struct trn_job **result, uint64_t *addr)
 {
 	enum neuron_cause cause;
 	struct trn_job *job;
@@ -208,7 +207,7 @@ enum neuron_cause trn_latch_job(struct trn_core *core,
 	if (!cause && !trn_latch_tasks(job))
 		cause = reject(core, "the host is out of memory");
 	if (!cause)
-		cause = latch_windows(job);
+		cause = latch_windows(job, addr);
 	if (!cause)
 		cause = latch_trace(job);
 	if (!cause)

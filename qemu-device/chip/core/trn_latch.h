@@ -19,11 +19,11 @@ bool trn_latch_block(struct trn_core *core, uint64_t addr,
  * Copy and check the tables of @block and build its job, with one reference,
  * which the caller owns. Nothing of the core or its queues has changed.
  *
- * Return: NEURON_CAUSE_NONE with *@job; else why the block is malformed.
+ * Return: NEURON_CAUSE_NONE with *@job; else why the block is malformed, and *@addr is the address
+ * that was wrong, or as it was.
  */
-enum neuron_cause trn_latch_job(struct trn_core *core,
-				const struct neuron_hw_job *block,
-				struct trn_job **job);
+enum neuron_cause trn_latch_job(struct trn_core *core, const struct neuron_hw_job *block,
+				struct trn_job **job, uint64_t *addr);
 
 /*
  * How long latching @block will take, as bytes to copy: the kernel's tables, and

@@ -405,7 +405,7 @@ enum neuron_cause trn_domain_add(struct trn_domain *domain, unsigned int index,
 }
 
 static enum neuron_cause domain_latch(struct trn_core *core, uint64_t table, unsigned int nr,
-				      bool pieces, struct trn_domain **domain)
+				      bool pieces, struct trn_domain **domain, uint64_t *far)
 {
 	struct latch latch = { .core = core, .chip = core->chip };
 	enum neuron_cause cause = NEURON_CAUSE_NONE;
@@ -419,19 +419,22 @@ static enum neuron_cause domain_latch(struct trn_core *core, uint64_t table, uns
 		trn_domain_free(latch.domain);
 	else
 		*domain = latch.domain;
+	if (cause == NEURON_CAUSE_FABRIC && far)
+		*far = neuron_window_addr(latch.index, 0);
 	return cause;
 }
 
-enum neuron_cause trn_domain_latch(struct trn_core *core, uint64_t table,
-				   unsigned int nr, struct trn_domain **domain)
+enum neuron_cause trn_domain_latch(struct trn_core *core, uint64_t table, unsigned int nr,
+				   struct trn_domain **domain, uint64_t *far)
 {
-	return domain_latch(core, table, nr, false, domain);
+	return domain_latch(core, table, nr, false, domain, far);
 }
 
 enum neuron_cause trn_domain_latch_pieces(struct trn_core *core, uint64_t directory,
-					  unsigned int nr, struct trn_domain **domain)
+					  unsigned int nr, struct trn_domain **domain,
+					  uint64_t *far)
 {
-	return domain_latch(core, directory, nr, true, domain);
+	return domain_latch(core, directory, nr, true, domain, far);
 }
 
 void trn_domain_free(struct trn_domain *domain)
