@@ -410,6 +410,16 @@ static const char *meaning_of(const struct nrt_cc_part *part, unsigned int sem)
 	}
 }
 
+/* The core has nothing to do although its job has not ended: it has not heard of it. */
+static bool has_begun(const char *dump)
+{
+	const char *line = strstr(dump, "\ncore_status: ");
+	unsigned int status;
+
+	return !line || sscanf(line, "\ncore_status: %u", &status) != 1 ||
+	       status != NEURON_CORE_IDLE;
+}
+
 /* From the dump of a job that hung. The part in which it did. *@rank: whether a rank is named. */
 static const struct nrt_cc_part *describe_hang(struct nrt_cc_code *code, uint64_t job, char *text,
 					       size_t size, bool *rank)
@@ -426,6 +436,12 @@ static const struct nrt_cc_part *describe_hang(struct nrt_cc_code *code, uint64_
 
 	*text = '\0';
 	*rank = false;
+	if (dump && !has_begun(dump)) {
+		part = &code->parts[0];
+		snprintf(text, size, ", before step 0: its CC-core has not begun");
+		free(dump);
+		return part;
+	}
 	if (engine && sscanf(engine, "\nengine sync: pc %u", &pc) == 1) {
 		place = cc_place_of_pc(&code->program, pc);
 		if (place)
@@ -502,55 +518,152 @@ static void describe_guard(const struct nrt_cc_part *part, const struct cc_place
 			 (unsigned long long)guard->most);
 }
 
-/* A packet that the CC-core generated failed: only parts with numbers in memory have such ones. */
-static const struct nrt_cc_part *describe_generated(const struct nrt_cc_code *code, char *text,
-						    size_t size)
+/**
+ * struct spot - where a program failed
+ * @part: in this part of it
+ * @known: @step says in which step
+ * @rank: whose memory or semaphore was not reached, by place in the group; or that of the part
+ * @text: as it is told
+ */
+struct spot {
+	const struct nrt_cc_part *part;
+	bool known;
+	size_t step;
+	unsigned int rank;
+	char text[256];
+};
+
+/* The rank whose window @addr is in, if it is one of another rank. */
+static void find_peer(const struct nrt_cc_code *code, uint64_t addr, struct spot *spot)
 {
-	unsigned int i, first = code->nr_parts, nr = 0;
+	uint32_t window = (uint32_t)NEURON_GET(NEURON_ADDR_WINDOW_INDEX, addr), slot;
+	unsigned int i;
+
+	for (i = 0; addr & NEURON_ADDR_WINDOW && i < code->nr_parts; i++) {
+		const struct nrt_cc_part *part = &code->parts[i];
+
+		if (window <= part->window + CC_NR_SHOWN)
+			continue;
+		slot = (window - part->window - 1) / CC_NR_SHOWN;
+		if (slot > part->program.nr_peers)
+			continue;
+		spot->part = part;
+		spot->rank = part->program.peers[slot - 1].rank;
+	}
+}
+
+/* The only step whose packets the CC-core generates, among those to the rank if that is known. */
+static void find_generated(struct spot *spot)
+{
+	const struct nrt_plan_program *program = &spot->part->program;
+	unsigned int nr = 0;
+	size_t i;
+
+	for (i = 0; i < program->nr_steps; i++) {
+		if (!program->steps[i].length ||
+		    (spot->rank != program->rank &&
+		     other_end(program, &program->steps[i]) != spot->rank))
+			continue;
+		spot->step = i;
+		nr++;
+	}
+	spot->known = nr == 1;
+}
+
+/* A packet that the CC-core generated failed: only parts with numbers in memory have such ones. */
+static void describe_generated(const struct nrt_cc_code *code, struct spot *spot)
+{
+	const struct nrt_cc_part *first = NULL;
+	unsigned int i, nr = 0;
 
 	for (i = 0; i < code->nr_parts; i++) {
 		if (!code->parts[i].program.nr_values)
 			continue;
 		if (!nr++)
-			first = i;
+			first = &code->parts[i];
 	}
-	snprintf(text, size, ", in a packet of a length from memory%s",
+	if (spot->rank == spot->part->program.rank && nr) {
+		spot->part = first;
+		spot->rank = first->program.rank;
+	}
+	if (nr == 1 || spot->rank != spot->part->program.rank)
+		find_generated(spot);
+	snprintf(spot->text, sizeof(spot->text), ", in a packet of a length from memory%s",
 		 nr > 1 ? ", of this collective or of a later one with metadata" : "");
-	return &code->parts[nr ? first : 0];
 }
 
-/* The part in which it failed. */
-static const struct nrt_cc_part *describe_fault(const struct nrt_cc_code *code,
-						const struct drm_neuron_wait_job *result,
-						char *text, size_t size)
+static void describe_place(struct spot *spot)
 {
-	const struct nrt_cc_part *part = &code->parts[0];
-	const struct cc_place *place = NULL;
-	unsigned int other;
+	const struct nrt_plan_program *program = &spot->part->program;
+	unsigned int other = program->rank;
 	char where[96];
 
-	*text = '\0';
-	if (result->source == DRM_NEURON_SOURCE_DMA && result->pc & NEURON_UDMA_PC_GENERATED)
-		return describe_generated(code, text, size);
-	if (result->source == DRM_NEURON_SOURCE_DMA)
+	describe_step(spot->part, spot->step, where, sizeof(where));
+	if (spot->step < program->nr_steps)
+		other = other_end(program, &program->steps[spot->step]);
+	if (other == program->rank)
+		snprintf(spot->text, sizeof(spot->text), ", %s", where);
+	else
+		snprintf(spot->text, sizeof(spot->text), ", %s, which sends to rank %u", where,
+			 spot->part->links->ranks[other]);
+	if (spot->rank == program->rank)
+		spot->rank = other;
+}
+
+static void describe_fault(const struct nrt_cc_code *code,
+			   const struct drm_neuron_wait_job *result, struct spot *spot)
+{
+	const struct cc_place *place = NULL;
+
+	*spot = (struct spot){
+		.part = &code->parts[0], .rank = code->parts[0].program.rank,
+	};
+	find_peer(code, result->addr, spot);
+	if (result->source == DRM_NEURON_SOURCE_JOB && result->cause == NEURON_CAUSE_FABRIC)
+		snprintf(spot->text, sizeof(spot->text), ", before step 0");
+	else if (result->source == DRM_NEURON_SOURCE_DMA && result->pc & NEURON_UDMA_PC_GENERATED)
+		describe_generated(code, spot);
+	else if (result->source == DRM_NEURON_SOURCE_DMA)
 		place = cc_place_of_descriptor(&code->program, queue_of(code, result),
 					       result->queue & DRM_NEURON_QUEUE_WRITES,
 					       result->pc);
 	else if (result->source == DRM_NEURON_ENGINE_SYNC)
 		place = cc_place_of_pc(&code->program, result->pc);
-	if (!place)
-		return part;
-	part = &code->parts[place->piece];
-	describe_step(part, place->step, where, sizeof(where));
-	other = part->program.rank;
-	if (place->step < part->program.nr_steps)
-		other = other_end(&part->program, &part->program.steps[place->step]);
-	if (other == part->program.rank)
-		snprintf(text, size, ", %s", where);
+	if (place) {
+		if (spot->part != &code->parts[place->piece])
+			spot->rank = code->parts[place->piece].program.rank;
+		spot->part = &code->parts[place->piece];
+		spot->step = place->step;
+		spot->known = true;
+	}
+	if (spot->known)
+		describe_place(spot);
+}
+
+/* "chip 3", or "chip 3 of server 1" if rank @other is on another one. */
+static void describe_chip(const struct nrt_plan *plan, unsigned int rank, unsigned int other,
+			  char text[64])
+{
+	const struct nrt_plan_place *place = &plan->places[rank];
+
+	if (place->server == plan->places[other].server)
+		snprintf(text, 64, "chip %u", place->chip);
 	else
-		snprintf(text, size, ", %s, which sends to rank %u", where,
-			 part->links->ranks[other]);
-	return part;
+		snprintf(text, 64, "chip %u of server %u", place->chip, place->server);
+}
+
+/* Which chip the fabric does not reach. */
+static void describe_reach(const struct spot *spot, char *text, size_t size)
+{
+	const struct nrt_plan *plan = spot->part->plan;
+	unsigned int me = spot->part->program.rank;
+	char here[64], there[64];
+
+	describe_chip(plan, me, spot->rank, here);
+	describe_chip(plan, spot->rank, me, there);
+	snprintf(text, size,
+		 "the fabric does not lead from %s to %s, that of rank %u: a link between them is down, or the chip has left",
+		 here, there, spot->part->links->ranks[spot->rank]);
 }
 
 static void part_text(const struct nrt_cc_part *part, char text[NRT_CC_TEXT])
@@ -579,10 +692,10 @@ static NRT_STATUS set_failure(struct nrt_error *error, NRT_STATUS status,
 NRT_STATUS nrt_cc_explain(struct nrt_cc_code *code, const struct drm_neuron_wait_job *result,
 			  struct nrt_error *error)
 {
-	const struct nrt_cc_part *part;
 	const struct cc_guard *guard = NULL;
+	struct spot spot;
 	const char *what;
-	char where[256], number[128];
+	char why[256];
 	bool rank;
 	NRT_STATUS status = nrt_cause(result, &what);
 
@@ -590,15 +703,21 @@ NRT_STATUS nrt_cc_explain(struct nrt_cc_code *code, const struct drm_neuron_wait
 		return NRT_SUCCESS;
 	if (result->cause == NEURON_CAUSE_OPCODE && result->source == DRM_NEURON_ENGINE_SYNC)
 		guard = cc_guard_of_pc(&code->program, result->pc);
-	if (result->flags & DRM_NEURON_JOB_HANG)
-		part = describe_hang(code, result->job, where, sizeof(where), &rank);
-	else
-		part = describe_fault(code, result, where, sizeof(where));
-	if (!guard)
-		return set_failure(error, status, part, where, what);
-	describe_guard(part, cc_place_of_pc(&code->program, result->pc), guard, number,
-		       sizeof(number));
-	return set_failure(error, NRT_EXEC_OOB, part, where, number);
+	if (result->flags & DRM_NEURON_JOB_HANG) {
+		spot.part = describe_hang(code, result->job, spot.text, sizeof(spot.text), &rank);
+		return set_failure(error, status, spot.part, spot.text, what);
+	}
+	describe_fault(code, result, &spot);
+	snprintf(why, sizeof(why), "%s", what);
+	if (guard) {
+		status = NRT_EXEC_OOB;
+		describe_guard(spot.part, cc_place_of_pc(&code->program, result->pc), guard, why,
+			       sizeof(why));
+	} else if (result->cause == NEURON_CAUSE_FABRIC &&
+		   spot.rank != spot.part->program.rank) {
+		describe_reach(&spot, why, sizeof(why));
+	}
+	return set_failure(error, status, spot.part, spot.text, why);
 }
 
 void nrt_cc_explain_gang(struct nrt_cc_code *code, const struct drm_neuron_wait_job *result,

@@ -193,6 +193,11 @@ static void strike(struct trial *trial)
 	case CELL_LINK:
 		strike_links(trial);
 		break;
+	case CELL_NO_LINK:
+		trial_fill(trial);
+		set_links(trial, cell->row->order);
+		trial_collective(trial);
+		break;
 	default:
 		trial_fill(trial);
 		/* What is killed must not have ended before. */
@@ -205,6 +210,11 @@ static void strike(struct trial *trial)
 }
 
 /* --- What must become of the ranks --- */
+
+static bool is_link(enum cell_what what)
+{
+	return what == CELL_LINK || what == CELL_NO_LINK;
+}
 
 static bool may_fail_so(const struct cell_row *row, NRT_STATUS status)
 {
@@ -227,9 +237,22 @@ static bool names(const struct trial *trial, const struct trial_rank *rank)
 		return true;
 	if (what == CELL_ODD_ORDER || what == CELL_ODD_GROUP)
 		return strstr(rank->error.text, "for rank ");
-	if (what == CELL_LINK)
+	if (is_link(what))
 		return strstr(rank->error.text, "rank ");
 	return rank->status == NRT_TIMEOUT && strstr(rank->error.text, "waits for rank ");
+}
+
+/* Does the line say what the row wants, or whom the rank waits for? */
+static bool tells(const struct cell_row *row, const struct trial_rank *rank)
+{
+	unsigned int i;
+
+	if (strstr(rank->error.text, "waits for rank "))
+		return true;
+	for (i = 0; i < CELL_SAYS && row->says[i]; i++)
+		if (!strstr(rank->error.text, row->says[i]))
+			return false;
+	return true;
 }
 
 static void judge_rank(struct trial *trial, const struct trial_rank *rank, const char *when)
@@ -255,6 +278,9 @@ static void judge_rank(struct trial *trial, const struct trial_rank *rank, const
 			    rank->ms);
 	else if (rank->status && !names(trial, rank))
 		trial_wrong(trial, "%s: rank %u was not told who: %s", when, rank->number,
+			    rank->error.text);
+	else if (rank->status && !tells(row, rank))
+		trial_wrong(trial, "%s: rank %u was not told where: %s", when, rank->number,
 			    rank->error.text);
 }
 
@@ -304,7 +330,7 @@ static void judge_all(struct trial *trial)
 			trial_wrong(trial, "only %u of %u ranks failed", failed, must);
 		return;
 	}
-	if (row->what != CELL_LINK && !absent && !trial_victim(trial)->status)
+	if (!is_link(row->what) && !absent && !trial_victim(trial)->status)
 		trial_wrong(trial, "rank %u ended well", trial->cell->victim);
 	if (absent && failed != must - 1)
 		trial_wrong(trial, "only %u of %u ranks failed", failed, must - 1);
@@ -464,7 +490,7 @@ static void recover(struct trial *trial)
 	if (trial_is_wrong(trial))
 		return;
 	give(trial, "clear");
-	if (cell->row->what == CELL_LINK)
+	if (is_link(cell->row->what))
 		set_links(trial, "up");
 	if (cell->row->stays)
 		return;

@@ -15,12 +15,14 @@
 
 #define CELL_LIMIT_S	2	/* how long ranks wait for each other */
 #define CELL_STATUSES	3
+#define CELL_SAYS	2
 #define CELL_TEXT	240
 
 /* What fails. */
 enum cell_what {
 	CELL_FAULT,		/* an order to the chip */
 	CELL_LINK,		/* links of the chip, while packets are on their way */
+	CELL_NO_LINK,		/* the same, before the first packet */
 	CELL_GONE,		/* the rank does not come */
 	CELL_LEAVES,		/* it joins another world while the others wait */
 	CELL_KILLED,		/* its job is ended in the middle */
@@ -46,6 +48,7 @@ enum cell_what {
  * @also: another order before it, or NULL
  * @counted: it strikes once, at an opportunity that chance chooses; else always
  * @status: that ranks may fail with; the first one is NRT_SUCCESS: they all end well
+ * @says: what each line about a failure has, unless it names whom a rank waits for
  * @may_pass: or all end well
  * @agree: the world stays as it is: the next collective works
  * @stays: what is broken remains so
@@ -58,6 +61,7 @@ struct cell_row {
 	const char *also;
 	bool counted;
 	NRT_STATUS status[CELL_STATUSES];
+	const char *says[CELL_SAYS];
 	bool may_pass;
 	bool agree;
 	bool stays;

@@ -46,7 +46,8 @@ static const struct cell_row rows[] = {
 	{ .name = "engine-hang", .kind = "engine-hang", .order = "engine-hang,cc=@cc,engine=sync",
 	  .counted = true, .status = { NRT_TIMEOUT } },
 	{ .name = "doorbell-lost", .kind = "doorbell-lost", .order = "doorbell-lost,cc=@cc",
-	  .counted = true, .status = { NRT_TIMEOUT } },
+	  .counted = true, .status = { NRT_TIMEOUT },
+	  .says = { "before step 0: its CC-core has not begun" } },
 	{ .name = "reset-fail", .kind = "reset-fail", .order = "dma-lost", .counted = true,
 	  .also = "reset-fail,cc=@cc,count=1", .stays = true, .status = { NRT_TIMEOUT } },
 	{ .name = "reg-stuck", .kind = "reg-stuck", .order = "reg-stuck,offset=@cause,value=0",
@@ -75,7 +76,11 @@ static const struct cell_row rows[] = {
 	{ .name = "throttle", .kind = "throttle", .order = "throttle,percent=10" },
 	/* --- Links --- */
 	{ .name = "link-down", .what = CELL_LINK, .order = "down",
-	  .status = { NRT_EXEC_HW_ERR_COLLECTIVES } },
+	  .status = { NRT_EXEC_HW_ERR_COLLECTIVES },
+	  .says = { " step", "the fabric does not lead from chip " } },
+	{ .name = "link-gone", .what = CELL_NO_LINK, .order = "down",
+	  .status = { NRT_EXEC_HW_ERR_COLLECTIVES },
+	  .says = { "before step 0", "the fabric does not lead from chip " } },
 	{ .name = "link-slow", .what = CELL_LINK, .order = "slow:10" },
 	/* --- Ranks --- */
 	{ .name = "rank-gone", .what = CELL_GONE, .status = { NRT_TIMEOUT } },

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * What a core did when its job was ended for making no progress: text, in the lines that the
- * driver's core dumps have for engines, their waits and memories (Documentation/driver.rst).
+ * driver's core dumps have for the status of the core, engines, their waits and memories
+ * (Documentation/driver.rst).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -158,9 +159,10 @@ void emb_dump_take(struct emb_core *core)
 	out = open_memstream(&core->dump, &core->dump_size);
 	if (!out)
 		return;
-	fprintf(out, "neuron core dump 2\ndevice: %s %s\ncore: %u\njob: %llu\nreason: hang\n",
+	fprintf(out, "neuron core dump 2\ndevice: %s %s\ncore: %u\njob: %llu\nreason: hang\n"
+		"core_status: %u\n",
 		core->chip->gen->name, core->chip->name, core->index,
-		(unsigned long long)core->first->id);
+		(unsigned long long)core->first->id, emb_core_read(core, NEURON_CORE_STATUS));
 	for (i = 0; i < NEURON_NR_ENGINES; i++)
 		if (has_engine(core, i))
 			print_engine(out, core, i);
