@@ -170,8 +170,8 @@ static NRT_STATUS explain_absence(const struct nrt_comm *comm, uint32_t rank,
 	while (absent->here)
 		absent++;
 	return nrt_error_set(error, NRT_TIMEOUT,
-			     "rank %u of %u waited %u s for rank %u, which %s; all ranks must be loaded in this process and executed by threads of their own",
-			     rank, comm->count, timeout_ms / 1000,
+			     "rank %u of %u waited %g s for rank %u, which %s; all ranks must be loaded in this process and executed by threads of their own",
+			     rank, comm->count, timeout_ms / 1000.0,
 			     (unsigned int)(absent - comm->members),
 			     absent->model ? "was not executed" :
 			     absent->taken ? "was unloaded" : "is not loaded");
@@ -189,7 +189,7 @@ static NRT_STATUS meet(struct nrt_comm *comm, uint32_t rank, uint32_t timeout_ms
 		       struct nrt_error *error)
 {
 	uint64_t meeting = comm->meetings;
-	struct timespec until;
+	struct timespec until = nrt_event_after(timeout_ms);
 	uint32_t i;
 	int ret = 0;
 
@@ -203,8 +203,6 @@ static NRT_STATUS meet(struct nrt_comm *comm, uint32_t rank, uint32_t timeout_ms
 		pthread_cond_broadcast(&comm->all_here);
 		return NRT_SUCCESS;
 	}
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += timeout_ms / 1000;
 	while (meeting == comm->meetings && ret != ETIMEDOUT && !comm->closing &&
 	       !comm->members[rank].told)
 		ret = pthread_cond_timedwait(&comm->all_here, &comm->lock, &until);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/event.h"
 #include "comm/host.h"
 
 #define MAX_RANKS	4096
@@ -177,8 +178,8 @@ static NRT_STATUS explain_absence(struct nrt_meetings *meetings,
 		absent++;
 	fail(meetings, gathering);
 	nrt_error_set(error, NRT_TIMEOUT,
-		      "rank %u of %u waited %u s for rank %u; all ranks must be threads of this process",
-		      nrt_gather_number(gather, gather->rank), gather->count, timeout_ms / 1000,
+		      "rank %u of %u waited %g s for rank %u; all ranks must be threads of this process",
+		      nrt_gather_number(gather, gather->rank), gather->count, timeout_ms / 1000.0,
 		      nrt_gather_number(gather, absent));
 	if (gather->world)
 		gathering->why = *error;
@@ -190,11 +191,9 @@ static NRT_STATUS wait_for_all(struct nrt_meetings *meetings, struct nrt_gatheri
 			       const struct nrt_gather *gather, struct nrt_error *error)
 {
 	uint32_t timeout_ms = gather->timeout_ms ? gather->timeout_ms : WAIT_MS;
-	struct timespec until;
+	struct timespec until = nrt_event_after(timeout_ms);
 	int ret = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += timeout_ms / 1000;
 	while (!gathering->over && !gathering->failed && !meetings->closing && ret != ETIMEDOUT)
 		ret = pthread_cond_timedwait(&meetings->changed, &meetings->lock, &until);
 	if (gathering->over)

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/event.h"
 #include "comm/sockets.h"
 
 #define WAIT_MS		30000
@@ -275,11 +276,9 @@ static void strike_off(struct sockets *sockets, struct waiter *waiter)
 static NRT_STATUS await(struct sockets *sockets, struct waiter *waiter, struct nrt_error *error)
 {
 	uint32_t limit = waiter->what->timeout_ms ? waiter->what->timeout_ms : WAIT_MS;
-	struct timespec until;
+	struct timespec until = nrt_event_after((uint64_t)limit + GRACE_MS);
 	int ret = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += (time_t)(((uint64_t)limit + GRACE_MS) / 1000);
 	pthread_mutex_lock(&sockets->lock);
 	while (!waiter->answered && !sockets->why.status && ret != ETIMEDOUT)
 		ret = pthread_cond_timedwait(&sockets->changed, &sockets->lock, &until);
