@@ -704,8 +704,10 @@ NRT_STATUS nrt_cc_explain(struct nrt_cc_code *code, const struct drm_neuron_wait
 	if (result->cause == NEURON_CAUSE_OPCODE && result->source == DRM_NEURON_ENGINE_SYNC)
 		guard = cc_guard_of_pc(&code->program, result->pc);
 	if (result->flags & DRM_NEURON_JOB_HANG) {
+		snprintf(why, sizeof(why), "%s%s", what, result->status == DRM_NEURON_JOB_NONE ?
+			 ", and the reset of its CC-core is not over" : "");
 		spot.part = describe_hang(code, result->job, spot.text, sizeof(spot.text), &rank);
-		return set_failure(error, status, spot.part, spot.text, what);
+		return set_failure(error, status, spot.part, spot.text, why);
 	}
 	describe_fault(code, result, &spot);
 	snprintf(why, sizeof(why), "%s", what);

@@ -9,6 +9,12 @@
 /* Programs that a group keeps. */
 #define KEEP_CODES	64
 
+/* When no limit is set. */
+#define LIMIT_MS	30000
+/* How often to look whether a job hangs, and how long the reset of its core may take then. */
+#define LOOK_MS		50
+#define RESET_MS	300
+
 /**
  * struct nrt_cc_group - a group
  * @next: list of the world
@@ -325,6 +331,9 @@ NRT_STATUS nrt_cc_begin(struct nrt_cc_group *group, const struct nrt_cc_run *run
 
 	/* Also a run that nothing comes of has a number. */
 	job->timed = nrt_cc_times_next(group->world, NRT_TIMES_OF_HOST, &shown.place);
+	/* What failed may run still, and is not waited for. */
+	if (nrt_world_check(group->world, error))
+		return error->status;
 	all = calloc(group->links.nr, sizeof(*all));
 	if (!all) {
 		/* Without it this rank cannot even say no. */
@@ -351,6 +360,29 @@ NRT_STATUS nrt_cc_begin(struct nrt_cc_group *group, const struct nrt_cc_run *run
 	return status;
 }
 
+/*
+ * The driver ends every job. But a core that does not answer its reset keeps that from it for long:
+ * then the rank does not wait for its end when it hangs, or when the world has failed.
+ */
+static NRT_STATUS wait_for_end(struct nrt_world *world, const struct nrt_running *running,
+			       struct drm_neuron_wait_job *result, struct nrt_error *error)
+{
+	uint32_t ms = world->timeout_ms ? world->timeout_ms : LIMIT_MS;
+	struct nrt_error ignored;
+	bool over = false;
+	NRT_STATUS status;
+
+	for (;;) {
+		status = nrt_cc_wait_for(running->cc, running->job, ms, result, error);
+		if (status != NRT_TIMEOUT)
+			return status;
+		if (over)
+			return NRT_SUCCESS;
+		over = nrt_cc_hangs(running->cc, running->job) || nrt_world_check(world, &ignored);
+		ms = over ? RESET_MS : LOOK_MS;
+	}
+}
+
 NRT_STATUS nrt_cc_end(struct nrt_cc_group *group, struct nrt_cc_job *job,
 		      struct nrt_error *error)
 {
@@ -359,7 +391,7 @@ NRT_STATUS nrt_cc_end(struct nrt_cc_group *group, struct nrt_cc_job *job,
 	char text[NRT_CC_TEXT];
 	NRT_STATUS status;
 
-	status = nrt_cc_wait(job->code->cc, job->running.job, &result, error);
+	status = wait_for_end(group->world, &job->running, &result, error);
 	nrt_world_end(group->world, &job->running);
 	nrt_cc_code_text(job->code, text);
 	nrt_checks_tell_cc(job->code->cc, job->running.job, text);

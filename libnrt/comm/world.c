@@ -196,27 +196,44 @@ NRT_STATUS nrt_world_check(struct nrt_world *world, struct nrt_error *error)
 	return status;
 }
 
-/* With the lock: nobody who waits for a job of the list leaves meanwhile. */
+/* A job of the list, which has it no more. False: there is none. */
+static bool take_running(struct nrt_world *world, struct nrt_running *running)
+{
+	const struct nrt_running *first;
+
+	pthread_mutex_lock(&world->lock);
+	first = world->running;
+	if (first) {
+		*running = *first;
+		world->running = first->next;
+	}
+	pthread_mutex_unlock(&world->lock);
+	return first;
+}
+
+/* Without the lock: a core may need long to end its job. */
 static void cancel_running(struct nrt_world *world)
 {
-	struct nrt_running *running;
+	struct nrt_running running;
 
-	while ((running = world->running)) {
-		world->running = running->next;
-		nrt_cc_cancel(running->cc, running->job);
-	}
+	while (take_running(world, &running))
+		nrt_cc_cancel(running.cc, running.job);
 }
 
 void nrt_world_fail_here(struct nrt_world *world, const struct nrt_error *why)
 {
+	bool first;
+
 	pthread_mutex_lock(&world->lock);
-	if (!world->failed.status) {
+	first = !world->failed.status;
+	if (first)
 		world->failed = *why;
-		cancel_running(world);
-		/* Who waits for times of ranks that end here has them at once. */
-		nrt_cc_times_end(world);
-	}
 	pthread_mutex_unlock(&world->lock);
+	if (!first)
+		return;
+	cancel_running(world);
+	/* Who waits for times of ranks that end here has them at once. */
+	nrt_cc_times_leave(world);
 }
 
 void nrt_world_fail(struct nrt_world *world, const struct nrt_error *why)

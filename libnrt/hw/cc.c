@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/event.h"
 #include "hw/cc.h"
 #include "hw/series.h"
 #include "neuron/regs.h"
+
+#define MS		1000000ull
 
 static NRT_STATUS explain(const struct nrt_core *cc, const char *what, int ret,
 			  struct nrt_error *error)
@@ -44,22 +48,51 @@ NRT_STATUS nrt_cc_submit(struct nrt_core *cc, struct nrt_view *view, struct drm_
 	return explain(cc, "submit", ret, error);
 }
 
-NRT_STATUS nrt_cc_wait(struct nrt_core *cc, uint64_t job, struct drm_neuron_wait_job *result,
-		       struct nrt_error *error)
+static int wait_until(struct nrt_core *cc, uint64_t job, int64_t deadline_ns,
+		      struct drm_neuron_wait_job *result)
 {
 	struct drm_neuron_wait args = {
-		.deadline_ns = INT64_MAX,
+		.deadline_ns = deadline_ns,
 		.jobs = { sizeof(*result), 1, (uintptr_t)result },
 	};
-	int ret;
 
 	*result = (struct drm_neuron_wait_job){
 		.claim = cc->device->claim,
 		.core = cc->index,
 		.job = job,
 	};
-	ret = cc->device->backend->wait(cc->device->chip, &args);
+	return cc->device->backend->wait(cc->device->chip, &args);
+}
+
+NRT_STATUS nrt_cc_wait(struct nrt_core *cc, uint64_t job, struct drm_neuron_wait_job *result,
+		       struct nrt_error *error)
+{
+	int ret = wait_until(cc, job, INT64_MAX, result);
+
 	return ret ? explain(cc, "wait", ret, error) : NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_cc_wait_for(struct nrt_core *cc, uint64_t job, uint32_t ms,
+			   struct drm_neuron_wait_job *result, struct nrt_error *error)
+{
+	int ret = wait_until(cc, job, (int64_t)(nrt_event_now() + ms * MS), result);
+
+	if (!ret)
+		return NRT_SUCCESS;
+	result->job = job;
+	result->status = DRM_NEURON_JOB_NONE;
+	result->flags = DRM_NEURON_JOB_HANG;
+	return explain(cc, "wait", ret, error);
+}
+
+/* It is dumped before its core is reset. */
+bool nrt_cc_hangs(struct nrt_core *cc, uint64_t job)
+{
+	char *dump = nrt_core_dump(cc, job);
+	bool there = dump;
+
+	free(dump);
+	return there;
 }
 
 void nrt_cc_cancel(struct nrt_core *cc, uint64_t job)
@@ -70,7 +103,9 @@ void nrt_cc_cancel(struct nrt_core *cc, uint64_t job)
 		.job = job,
 	};
 
-	cc->device->backend->cancel(cc->device->chip, &cancel);
+	/* The reset that ends it is under way then. */
+	if (!nrt_cc_hangs(cc, job))
+		cc->device->backend->cancel(cc->device->chip, &cancel);
 }
 
 NRT_STATUS nrt_cc_clear(struct nrt_core *cc, unsigned int first, unsigned int count,

@@ -18,6 +18,13 @@ NRT_STATUS nrt_cc_submit(struct nrt_core *cc, struct nrt_view *view, struct drm_
 /* Wait for a job. The driver ends every job, so there is no limit here. */
 NRT_STATUS nrt_cc_wait(struct nrt_core *cc, uint64_t job, struct drm_neuron_wait_job *result,
 		       struct nrt_error *error);
+/*
+ * Wait for @ms at most: NRT_TIMEOUT, and @result stands for a job that has hung and not ended yet.
+ */
+NRT_STATUS nrt_cc_wait_for(struct nrt_core *cc, uint64_t job, uint32_t ms,
+			   struct drm_neuron_wait_job *result, struct nrt_error *error);
+/* Has it hung? It ends when its core has been reset, which may take 10 s. */
+bool nrt_cc_hangs(struct nrt_core *cc, uint64_t job);
 
 /* The job ends now, if it has not ended. It may be forgotten. */
 void nrt_cc_cancel(struct nrt_core *cc, uint64_t job);

@@ -15,7 +15,6 @@
 /* Of a fault that has had no opportunity. */
 #define MOST_TRIES	20
 #define GRACE_MS	1000	/* beyond the limit */
-#define RESET_MS	10000
 #define BAD_PLACES	16	/* of an input */
 #define MAX_COUNT	3000
 
@@ -260,9 +259,6 @@ static void judge_rank(struct trial *trial, const struct trial_rank *rank, const
 	const struct cell_row *row = trial->cell->row;
 	unsigned int most = TRIAL_LIMIT_MS + GRACE_MS;
 
-	/* As long as the core's reset may take. */
-	if (trial_is_victim(rank) && row->stays)
-		most += RESET_MS;
 	if (trial_is_victim(rank) && row->what == CELL_TOO_LATE)
 		most += TRIAL_TOO_LATE_MS;
 	if (rank->status && !may_fail_so(row, rank->status))

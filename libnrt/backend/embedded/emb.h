@@ -69,6 +69,7 @@ struct nrt_chip;
 #define EMB_LIMIT_MS		30000
 #define EMB_LIMIT_MAX_MS	86400000
 #define EMB_LIMIT_CAP		16
+#define EMB_RESET_POLL_NS	10000000ull
 /* Jobs of a WAIT. */
 #define EMB_WAIT_JOBS	1024
 /* Entries of a POST. */
@@ -301,6 +302,9 @@ struct emb_job {
  * @table: NULL: no window
  * @first, @last, @nr_jobs: jobs in the order of submission; the first one has its doorbell
  * @wedged: its last reset did not end; it runs nothing until one does
+ * @reset_until: how long the reset under way has time, or the last one had
+ * @ending: the first job ends with the reset under way; until then nothing else starts
+ * @hang, @cause: how it ends
  * @results: EMB_RESULTS places for those of jobs that have ended, the newest one at
  *	@nr_results - 1 modulo that; NULL: the core has no claim
  * @nr_results: ended since the claim began
@@ -329,6 +333,10 @@ struct emb_core {
 	struct emb_job *last;
 	unsigned int nr_jobs;
 	bool wedged;
+	uint64_t reset_until;
+	bool ending;
+	bool hang;
+	enum neuron_cause cause;
 	struct emb_result **results;
 	uint64_t nr_results;
 	struct emb_shared settles;
@@ -632,7 +640,13 @@ bool emb_grant_find(struct nrt_chip *chip, const struct drm_neuron_window *windo
 
 void emb_cores_init(struct nrt_chip *chip);
 void emb_cores_destroy(struct nrt_chip *chip);
-int emb_core_reset(struct emb_core *core);
+/*
+ * Begin a reset, and ask for its end, or wait for that. 0: it is over; -EAGAIN: ask again, with an
+ * interrupt or after EMB_RESET_POLL_NS; -EIO: the core does not answer.
+ */
+void emb_core_reset_begin(struct emb_core *core);
+int emb_core_reset_end(struct emb_core *core);
+int emb_core_reset_wait(struct emb_core *core);
 struct emb_claim *emb_claim_find(struct nrt_chip *chip, uint32_t id);
 /*
  * Core @index of @claim, for use: a CC-core is scrubbed when its claim uses it first. 0, -ENOENT

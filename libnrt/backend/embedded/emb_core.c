@@ -9,7 +9,6 @@
 #include "backend/embedded/emb.h"
 
 #define RESET_NS	10000000000ull
-#define RESET_POLL_NS	10000000ull
 
 static void core_init(struct nrt_chip *chip, unsigned int index)
 {
@@ -42,29 +41,42 @@ void emb_cores_init(struct nrt_chip *chip)
 
 /* --- reset --- */
 
-int emb_core_reset(struct emb_core *core)
+void emb_core_reset_begin(struct emb_core *core)
 {
-	struct nrt_chip *chip = core->chip;
-	uint64_t now = emb_now_ns(), deadline = now + RESET_NS;
-	uint64_t seen;
-
+	core->reset_until = emb_now_ns() + RESET_NS;
 	/* A cause that is set already would raise no interrupt. What it reads may be wrong. */
 	emb_core_write(core, NEURON_CORE_CAUSE, UINT32_MAX);
 	emb_core_write(core, NEURON_CORE_RESET, 1);
-	for (;;) {
-		seen = atomic_load(&chip->irqs);
-		core->wedged = emb_core_read(core, NEURON_CORE_RESET);
-		if (!core->wedged)
-			break;
-		now = emb_now_ns();
-		if (now > deadline)
-			return -EIO;
-		emb_wait_irq(chip, seen, now + RESET_POLL_NS);
-	}
+}
+
+int emb_core_reset_end(struct emb_core *core)
+{
+	bool runs = emb_core_read(core, NEURON_CORE_RESET);
+
+	if (runs && emb_now_ns() <= core->reset_until)
+		return -EAGAIN;
+	core->wedged = runs;
+	if (runs)
+		return -EIO;
 	/* What was announced until now is of a job that the reset ended, or of an earlier one. */
 	emb_times_note(core, NEURON_CORE_CAUSE_SETTLED);
 	emb_core_write(core, NEURON_CORE_CAUSE, UINT32_MAX);
 	return 0;
+}
+
+int emb_core_reset_wait(struct emb_core *core)
+{
+	struct nrt_chip *chip = core->chip;
+	uint64_t seen;
+	int ret;
+
+	for (;;) {
+		seen = atomic_load(&chip->irqs);
+		ret = emb_core_reset_end(core);
+		if (ret != -EAGAIN)
+			return ret;
+		emb_wait_irq(chip, seen, emb_now_ns() + EMB_RESET_POLL_NS);
+	}
 }
 
 /* What others were granted is void, and nothing of the last owner is left. */
@@ -77,7 +89,8 @@ static int core_renew(struct emb_core *core)
 	core->generation++;
 	pthread_mutex_unlock(&machine->lock);
 	emb_core_write(core, NEURON_CORE_GENERATION, core->generation);
-	return emb_core_reset(core);
+	emb_core_reset_begin(core);
+	return emb_core_reset_wait(core);
 }
 
 /* --- claims --- */
@@ -95,6 +108,7 @@ struct emb_claim *emb_claim_find(struct nrt_chip *chip, uint32_t id)
 static void core_leave(struct emb_core *core)
 {
 	core_renew(core);
+	core->ending = false;
 	emb_jobs_abort(core, -ESRCH);
 	emb_times_leave(core);
 	emb_table_put(core->chip, core->table);

@@ -53,6 +53,7 @@ _Static_assert(DRM_NEURON_CAUSE_GANG + 1 == (int)NEURON_NR_CAUSES, "a cause is m
 _Static_assert(DRM_NEURON_ENGINE_SYNC + 1 == (int)NEURON_NR_ENGINES, "an engine is missing");
 /* Progress is looked at so often in a limit. */
 #define LIMIT_LOOKS	8
+#define CANCEL_NS	500000000ull
 /* A short job is over before the doorbell returns. */
 #define INLINE_NS	50000
 
@@ -386,20 +387,41 @@ static void take_dumps(struct emb_core *core)
 			emb_dump_take(gang->core[i]);
 }
 
-/* The chip broke its contract or cannot read the job, or the job makes no progress. */
+/*
+ * The chip broke its contract or cannot read the job, or the job makes no progress. It ends with a
+ * reset of its core. That may take long, and the chip's other cores go on meanwhile.
+ */
 static void give_up(struct emb_core *core, bool hang, enum neuron_cause cause)
 {
 	if (hang)
 		take_dumps(core);
+	core->ending = true;
+	core->hang = hang;
+	core->cause = cause;
+	emb_core_reset_begin(core);
+	/* A debugger has no turn in it. */
+	if (core->chip->machine->debugger)
+		emb_core_reset_wait(core);
+}
+
+/* The reset of give_up(): true if it is over, and the job has ended. */
+static bool end_given_up(struct emb_core *core)
+{
+	int ret = emb_core_reset_end(core);
+
+	if (ret == -EAGAIN)
+		return false;
+	core->ending = false;
 	/* A core that does not answer may still write what its job showed it. */
-	if (emb_core_reset(core)) {
+	if (ret) {
 		core->first->table = NULL;
 		core->first->traced = (struct emb_binding){ 0 };
 	}
-	end_aborted(core, hang, cause);
+	end_aborted(core, core->hang, core->cause);
 	if (core->wedged)
 		emb_jobs_abort(core, -EIO);
 	emb_tell(core->chip);
+	return true;
 }
 
 const struct neuron_hw_completion *emb_core_completion(const struct emb_core *core)
@@ -460,6 +482,10 @@ uint64_t emb_service_core(struct emb_core *core)
 	bool hang;
 
 	while (core->first) {
+		if (core->ending && !end_given_up(core))
+			return emb_now_ns() + EMB_RESET_POLL_NS;
+		if (!core->first)
+			break;
 		if (core->first->gang && core->first->gang->failed) {
 			end_gang_member(core);
 			continue;
@@ -574,7 +600,7 @@ static void abort_jobs(struct nrt_chip *chip)
 	for (i = 0; i < neuron_nr_units(chip->gen); i++) {
 		struct emb_core *core = &chip->core[neuron_unit_number(chip->gen, i)];
 
-		if (core->first && core->first->doorbell_ns)
+		if (core->first && core->first->doorbell_ns && !core->ending)
 			give_up(core, false, NEURON_CAUSE_RESET);
 	}
 }
@@ -686,6 +712,25 @@ static void drop_queued(struct emb_core *core, uint64_t id)
 	end_aborted(core, false, NEURON_CAUSE_RESET);
 }
 
+/*
+ * With the chip's lock, which is given up meanwhile: the job's core is being reset. Whoever cancels
+ * a job is told soon that the core does not answer.
+ */
+static void await_end(struct nrt_chip *chip, const struct emb_result *result)
+{
+	uint64_t until = emb_now_ns() + CANCEL_NS, seen, next;
+
+	for (;;) {
+		seen = atomic_load(&chip->irqs);
+		next = emb_service(chip);
+		if (result->ended || emb_now_ns() > until)
+			return;
+		pthread_mutex_unlock(&chip->lock);
+		emb_wait_irq(chip, seen, next);
+		pthread_mutex_lock(&chip->lock);
+	}
+}
+
 /* With the chip's lock. */
 static int cancel_locked(struct nrt_chip *chip, const struct drm_neuron_cancel *cancel, bool *left)
 {
@@ -700,14 +745,16 @@ static int cancel_locked(struct nrt_chip *chip, const struct drm_neuron_cancel *
 	result = emb_result_find(core, cancel->job);
 	if (!result)
 		return -ENOENT;
-	if (!result->ended && core->first->id == cancel->job)
-		give_up(core, false, NEURON_CAUSE_RESET);
-	else if (!result->ended)
+	if (!result->ended && core->first->id != cancel->job)
 		drop_queued(core, cancel->job);
+	else if (!result->ended && !core->ending)
+		give_up(core, false, NEURON_CAUSE_RESET);
+	await_end(chip, result);
+	ret = result->ended && !core->wedged ? 0 : -EIO;
 	emb_result_put(result);
 	*left = emb_service(chip);
 	emb_tell(chip);
-	return core->wedged ? -EIO : 0;
+	return ret;
 }
 
 int emb_cancel(struct nrt_chip *chip, struct drm_neuron_cancel *cancel)
