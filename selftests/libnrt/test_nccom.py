@@ -217,6 +217,52 @@ class Results(Tool):
                 for row in rows:
                     self.assertEqual(row[2:4], [row[0], row[0]])
 
+    def test_whole_blocks(self):
+        """Operations with metadata, when there is no file: each block is as large as it can be."""
+        for operation, lnc, ranks, kind in (("all_gatherv", "1", "1", "fp8"),
+                                            ("allgv", "2", "8", "bf16"),
+                                            ("alltoallv", "1", "5", "uint8"),
+                                            ("alltoallv", "2", "4", "fp32"),
+                                            ("reduce_scatterv", "1", "16", "int32"),
+                                            ("redsctv", "2", "3", "fp16")):
+            with self.subTest(operation=operation, lnc=lnc):
+                _, *rows = self.rows("-r", ranks, "-b", "240", "-e", "480kb", "-f", "64", "-n", "2",
+                                     "-w", "1", "-d", kind, operation,
+                                     NEURON_LOGICAL_NC_CONFIG=lnc)
+                self.assertEqual(len(rows), 2)
+
+    def test_metadata(self):
+        """Counts and displacements of a file, one entry for all ranks or one for each."""
+        counts = ([3, 0, 7, 10], [1, 2, 3, 4], [0, 0, 0, 0], [9, 10, 1, 0])
+        self.write("each.json", {"metadata": [{"send_counts": row} for row in counts]})
+        self.write("one.json", {"metadata": [{"send_counts": counts[0],
+                                              "send_displs": [30, 0, 12, 1]}]})
+        # To places in the opposite order.
+        self.write("to.json", {"metadata": [{"send_counts": row, "send_displs": [1, 11, 20, 30],
+                                             "recv_counts": [0] * 4,
+                                             "recv_displs": [30, 20, 10, 0]} for row in counts]})
+        for operation, files in (("allgv", ("each.json", "to.json")),
+                                 ("alltoallv", ("each.json", "one.json", "to.json")),
+                                 ("redsctv", ("one.json",))):
+            for file in files:
+                for kind in ("fp32", "int16"):
+                    with self.subTest(operation=operation, file=file, type=kind):
+                        size = "80" if kind == "int16" else "160"
+                        self.rows("-r", "4", "-b", size, "-e", size, "-d", kind, "-n", "2",
+                                  operation, "--variable-size-op-metadata", file)
+        for reduction in ("min", "max"):
+            self.rows("-r", "4", "-b", "40kb", "-e", "40kb", "-d", "bf16", "-n", "2", "redsctv",
+                      "-o", reduction, "--variable-size-op-metadata", "one.json")
+        # Rounded sums; several groups.
+        self.rows("-r", "8", "--data-parallel-dimension", "4", "-b", "160", "-e", "160", "-d",
+                  "fp16", "-n", "2", "redsctv", "--check", "--variable-size-op-metadata",
+                  "one.json")
+        # A size that is too small for it is refused before it starts.
+        done = self.run_tool("-r", "4", "-b", "144", "-e", "160", "-i", "16", "-d", "fp32", "-n",
+                             "1", "alltoallv", "--variable-size-op-metadata", "each.json", status=1)
+        self.assertIn("    144    send_counts[3] of place 0 is 10, and a block of this size has 9 "
+                      "elements\n    160    ", done.stdout)
+
     def test_rounded_sums(self):
         """With --check the bits of rounded sums are those of the plan's order."""
         for number, algorithm in enumerate(("ring", "mesh", "kangaring", "rdh", "")):
@@ -335,8 +381,9 @@ class Refusals(Tool):
         self.refused("--nworkers is missing", "allr")
         self.refused("an operation is missing, for instance all_reduce", "-r", "2")
         self.refused("there is no operation \"allreduce\"; there are all_reduce (allr), "
-                     "all_gather (allg), reduce_scatter (redsct), alltoall, permute, sendrecv",
-                     "-r", "2", "allreduce")
+                     "all_gather (allg), reduce_scatter (redsct), alltoall, permute, sendrecv, "
+                     "all_gatherv (allgv), alltoallv, reduce_scatterv (redsctv)", "-r", "2",
+                     "allreduce")
         self.refused("\"allg\": there is an operation already, all_reduce", "-r", "2", "allr",
                      "allg")
         self.refused("there is no data type \"fp64\"; there are uint8, int8, fp8, uint16, int16, "
@@ -361,10 +408,6 @@ class Refusals(Tool):
 
     def test_not_possible(self):
         """Operations and options of the public tool that cannot be done are refused by name."""
-        for name, alias in (("all_gatherv", "allgv"), ("alltoallv", "alltoallv")):
-            for word in (name, alias):
-                self.refused(f"{name}: not possible yet: nccom-test makes no metadata for sizes "
-                             "that are known only at run time", "-r", "2", word)
         self.refused("--hosts: not possible: all ranks are on one server", "-r", "2", "allr",
                      "--hosts", "127.0.0.1", "10.1.4.138")
         self.refused("--nnodes: not possible: all ranks are on one server", "-r", "2", "allr", "-N",
@@ -411,6 +454,43 @@ class Refusals(Tool):
         self.assertEqual(done.stdout, "")
         self.assertRegex(done.stderr, r"\A\S+ \S+ +\S+ +ERROR NRT:nrt_get_visible_vnc_count no "
                                       r"Neuron device: .*\n\Z")
+
+    def test_metadata_that_makes_no_sense(self):
+        """In the file, or for the size."""
+        self.refused("--variable-size-op-metadata: all_reduce has no metadata", "-r", "2", "allr",
+                     "--variable-size-op-metadata", "a")
+        for content, message in (
+                ({}, "\"metadata\" is not there, or no list"),
+                ({"metadata": [{}, {}, {}]},
+                 "\"metadata\" has 3 entries; one is for all ranks, else each of the 2 ranks of a "
+                 "group has one"),
+                ({"metadata": [{"send_counts": [1]}]},
+                 "\"send_counts\" of entry 0 is not there, or no list of 2 numbers, one for each "
+                 "rank of a group"),
+                ({"metadata": [{"send_counts": [1, -1]}]},
+                 "send_counts[1] of entry 0 is -1, no number of elements"),
+                ({"metadata": [{"send_counts": [1, 1], "send_displs": [0, 0]},
+                               {"send_counts": [1, 1]}]},
+                 "\"send_displs\" of entry 1 is not there, or no list of 2 numbers, one for each "
+                 "rank of a group")):
+            self.write("a", content)
+            self.refused(f"a: {message}", "-r", "2", "alltoallv", "--variable-size-op-metadata",
+                         "a")
+        for operation, content, message in (
+                ("alltoallv", [{"send_counts": [4, 4], "send_displs": [0, 5]}],
+                 "send_displs[1] of place 0 is 5, and 4 elements from there on are outside of the "
+                 "input"),
+                ("alltoallv", [{"send_counts": [4, 4], "recv_displs": [0, 5]}],
+                 "recv_displs[1] of place 0 is 5, and 4 elements from there on are outside of the "
+                 "output"),
+                ("allgv", [{"send_counts": [4, 4], "recv_displs": [0, 3]}],
+                 "place 0: what comes from place 1 would lie upon what comes from place 0"),
+                ("redsctv", [{"send_counts": [4, 4]}, {"send_counts": [4, 3]}],
+                 "send_counts[1] of place 1 is not that of place 0")):
+            self.write("a", {"metadata": content})
+            done = self.run_tool("-r", "2", "-b", "32", "-e", "32", "-d", "fp32", operation,
+                                 "--variable-size-op-metadata", "a", status=1)
+            self.assertIn(f"     32    {message}\n", done.stdout)
 
     def test_files(self):
         """Those that cannot be written or read, or make no sense."""

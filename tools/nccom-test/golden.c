@@ -31,8 +31,8 @@ struct golden {
 static float number_at(const struct golden *golden, const void *src, size_t i)
 {
 	const uint8_t *bytes = src;
+	uint32_t word;
 	uint16_t half;
-	float number;
 
 	/* A part of a block may begin anywhere. */
 	switch (golden->type->size) {
@@ -42,18 +42,23 @@ static float number_at(const struct golden *golden, const void *src, size_t i)
 		memcpy(&half, bytes + 2 * i, sizeof(half));
 		return golden->numbers[half];
 	default:
-		memcpy(&number, bytes + 4 * i, sizeof(number));
-		return number;
+		memcpy(&word, bytes + 4 * i, sizeof(word));
+		return (float)values_number(golden->type, word);
 	}
 }
 
-/* To nearest, ties to even; what is too large becomes infinity. No NaN comes here. */
+/*
+ * To nearest, ties to even; what is too large becomes infinity. No NaN comes here, and integers are
+ * exact.
+ */
 static uint32_t round_to(const struct type *type, float number)
 {
 	const int bits = (int)type->mantissa;
 	uint32_t word, sign, fraction, lost, half, result;
 	int exponent, shift = 23 - bits;
 
+	if (!type->exponent)
+		return (uint32_t)(int64_t)number;
 	memcpy(&word, &number, sizeof(word));
 	sign = word >> 31 << (bits + (int)type->exponent);
 	fraction = word & 0x7fffff;
@@ -82,8 +87,15 @@ static uint32_t round_to(const struct type *type, float number)
 	return sign | result;
 }
 
-static void add(void *arg, enum nrt_plan_reduce reduce, void *dst, const void *const *src,
-		unsigned int nr_src, size_t n)
+static float combine_two(enum nrt_plan_reduce reduce, float a, float b)
+{
+	if (reduce == NRT_PLAN_ADD)
+		return a + b;
+	return (reduce == NRT_PLAN_MAX) == (a > b) ? a : b;
+}
+
+static void combine(void *arg, enum nrt_plan_reduce reduce, void *dst, const void *const *src,
+		    unsigned int nr_src, size_t n)
 {
 	const struct golden *golden = arg;
 	const unsigned int size = golden->type->size;
@@ -92,13 +104,12 @@ static void add(void *arg, enum nrt_plan_reduce reduce, void *dst, const void *c
 	float sum;
 	size_t i;
 
-	(void)reduce;
 	if (atomic_load(golden->stop))
 		return;
 	for (i = 0; i < n; i++) {
 		sum = number_at(golden, src[0], i);
 		for (s = 1; s < nr_src; s++)
-			sum += number_at(golden, src[s], i);
+			sum = combine_two(reduce, sum, number_at(golden, src[s], i));
 		word = round_to(golden->type, sum);
 		memcpy((uint8_t *)dst + i * size, &word, size);
 	}
@@ -181,6 +192,7 @@ static NRT_STATUS make_plan(const struct golden_of *of, struct nrt_plan **plan,
 		.dtype = (uint8_t)of->type->dtype,
 		.count = of->shape->block,
 		.nr_ranks = of->ranks,
+		.has_rdispls = of->has_rdispls,
 		.places = places,
 		.algorithm = algorithm && *algorithm ? algorithm : NULL,
 	};
@@ -248,11 +260,12 @@ uint64_t golden_bytes(const struct golden *golden)
 	       golden->plan->bytes[NRT_PLAN_INPUT] * golden->plan->nr_ranks;
 }
 
-int golden_reduce(struct golden *golden, const uint8_t *const *input, const atomic_bool *stop,
-		  struct nrt_error *error)
+int golden_reduce(struct golden *golden, const uint8_t *const *input, const uint32_t *const *meta,
+		  const atomic_bool *stop, struct nrt_error *error)
 {
 	struct nrt_reference reference = {
-		.plan = golden->plan, .input = input, .combine = add, .arg = golden,
+		.plan = golden->plan, .input = input, .meta = meta, .combine = combine,
+		.arg = golden,
 	};
 	uint64_t bytes = golden->plan->bytes[NRT_PLAN_OUTPUT];
 	unsigned int i;
@@ -263,6 +276,7 @@ int golden_reduce(struct golden *golden, const uint8_t *const *input, const atom
 		nrt_error_memory(error);
 		return -1;
 	}
+	memset(golden->output, VALUES_UNWRITTEN, bytes * golden->outputs);
 	for (i = 0; i < golden->outputs; i++)
 		if (nrt_plan_reference(&reference, i, golden->output + i * bytes, error))
 			return -1;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The plan that libnrt makes for a group of ranks, and what comes out of it when sums are rounded:
- * then the order matters in which the plan adds (Documentation/libnrt/collectives.rst).
+ * then the order matters in which the plan adds (Documentation/libnrt/collectives.rst). It also
+ * knows what comes out of operations with metadata.
  */
 #ifndef NCCOM_GOLDEN_H
 #define NCCOM_GOLDEN_H
@@ -18,6 +19,7 @@ struct golden;
  * @operation, @reduction, @type, @shape: what is done
  * @ranks: of the group
  * @rank: their cores, in order
+ * @has_rdispls: of metadata
  */
 struct golden_of {
 	const struct operation *operation;
@@ -26,6 +28,7 @@ struct golden_of {
 	const struct shape *shape;
 	unsigned int ranks;
 	const uint32_t *rank;
+	bool has_rdispls;
 };
 
 /* libnrt must be initialised. NULL and @error. */
@@ -42,11 +45,12 @@ uint64_t golden_scratch(const struct golden *golden);
 uint64_t golden_bytes(const struct golden *golden);
 
 /*
- * Work out the outputs. @input: of each rank; it is not needed afterwards. With @stop the results
- * are nonsense, but soon there. 0, or -1 and @error.
+ * Work out the outputs. @input: of each rank, and @meta: its metadata, or NULL; they are not needed
+ * afterwards. What is not written has VALUES_UNWRITTEN. With @stop the results are nonsense, but
+ * soon there. 0, or -1 and @error.
  */
-int golden_reduce(struct golden *golden, const uint8_t *const *input, const atomic_bool *stop,
-		  struct nrt_error *error);
+int golden_reduce(struct golden *golden, const uint8_t *const *input, const uint32_t *const *meta,
+		  const atomic_bool *stop, struct nrt_error *error);
 
 /* The output of the rank at place @me, after golden_reduce(); NULL: that was not called. */
 const uint8_t *golden_output(const struct golden *golden, unsigned int me);

@@ -1,51 +1,33 @@
 // SPDX-License-Identifier: MIT
-#include <errno.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <json-c/json.h>
-
 #include "groups.h"
-#include "input.h"
-
-#define MAX_FILE	(16u << 20)
-
-__attribute__((format(printf, 2, 3)))
-static int fail(char why[GROUPS_WHY], const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(why, GROUPS_WHY, format, arguments);
-	va_end(arguments);
-	return -1;
-}
 
 static int allocate(struct groups *groups, unsigned int nr, unsigned int size,
-		    char why[GROUPS_WHY])
+		    char why[FILE_WHY])
 {
 	groups->nr = nr;
 	groups->size = size;
 	groups->rank = calloc((size_t)nr * size, sizeof(*groups->rank));
-	return groups->rank ? 0 : fail(why, "out of memory");
+	return groups->rank ? 0 : file_fail(why, "out of memory");
 }
 
-int groups_all(struct groups *groups, unsigned int ranks, char why[GROUPS_WHY])
+int groups_all(struct groups *groups, unsigned int ranks, char why[FILE_WHY])
 {
 	return groups_parallel(groups, ranks, ranks, why);
 }
 
 int groups_parallel(struct groups *groups, unsigned int ranks, unsigned int size,
-		    char why[GROUPS_WHY])
+		    char why[FILE_WHY])
 {
 	unsigned int g, i;
 
 	if (!size || ranks % size)
-		return fail(why, "--data-parallel-dimension: %u ranks are no groups of %u", ranks,
-			    size);
+		return file_fail(why, "--data-parallel-dimension: %u ranks are no groups of %u",
+				 ranks, size);
 	if (allocate(groups, ranks / size, size, why))
 		return -1;
 	for (g = 0; g < groups->nr; g++)
@@ -56,32 +38,32 @@ int groups_parallel(struct groups *groups, unsigned int ranks, unsigned int size
 
 /* The list of groups in @file, or NULL. */
 static struct json_object *list_of(struct json_object *file, const char *path,
-				   char why[GROUPS_WHY])
+				   char why[FILE_WHY])
 {
 	struct json_object *lists;
 
 	if (!json_object_object_get_ex(file, "replica_groups", &lists) ||
 	    !json_object_is_type(lists, json_type_array) || !json_object_array_length(lists)) {
-		fail(why, "%s: \"replica_groups\" is not there, or no list of lists of groups",
-		     path);
+		file_fail(why, "%s: \"replica_groups\" is not there, or no list of lists of groups",
+			  path);
 		return NULL;
 	}
 	if (json_object_array_length(lists) > 1) {
-		fail(why,
-		     "%s: \"replica_groups\" has %zu lists of groups, and there is one operation",
-		     path, json_object_array_length(lists));
+		file_fail(why,
+			  "%s: \"replica_groups\" has %zu lists of groups, and there is one operation",
+			  path, json_object_array_length(lists));
 		return NULL;
 	}
 	lists = json_object_array_get_idx(lists, 0);
 	if (!json_object_is_type(lists, json_type_array) || !json_object_array_length(lists)) {
-		fail(why, "%s: the list in \"replica_groups\" is no list of groups", path);
+		file_fail(why, "%s: the list in \"replica_groups\" is no list of groups", path);
 		return NULL;
 	}
 	return lists;
 }
 
 static int check_lengths(struct json_object *list, const char *path, unsigned int ranks,
-			 char why[GROUPS_WHY])
+			 char why[FILE_WHY])
 {
 	size_t nr = json_object_array_length(list), size = 0, length, g;
 	struct json_object *group;
@@ -89,24 +71,25 @@ static int check_lengths(struct json_object *list, const char *path, unsigned in
 	for (g = 0; g < nr; g++) {
 		group = json_object_array_get_idx(list, g);
 		if (!json_object_is_type(group, json_type_array))
-			return fail(why, "%s: group %zu is no list of ranks", path, g);
+			return file_fail(why, "%s: group %zu is no list of ranks", path, g);
 		length = json_object_array_length(group);
 		if (!g)
 			size = length;
 		if (!length || length != size)
-			return fail(why,
-				    "%s: group %zu has %zu ranks and group 0 has %zu; all must have as many",
-				    path, g, length, size);
+			return file_fail(why,
+					 "%s: group %zu has %zu ranks and group 0 has %zu; all must have as many",
+					 path, g, length, size);
 	}
 	if (nr * size > ranks)
-		return fail(why, "%s: the groups have %zu ranks together, and --nworkers is %u",
-			    path, nr * size, ranks);
+		return file_fail(why,
+				 "%s: the groups have %zu ranks together, and --nworkers is %u",
+				 path, nr * size, ranks);
 	return 0;
 }
 
 /* They are as many as fit: the lengths are checked. */
 static int take_ranks(struct groups *groups, struct json_object *list, const char *path,
-		      unsigned int ranks, char why[GROUPS_WHY])
+		      unsigned int ranks, char why[FILE_WHY])
 {
 	struct json_object *item;
 	unsigned int g, i;
@@ -118,13 +101,14 @@ static int take_ranks(struct groups *groups, struct json_object *list, const cha
 			item = json_object_array_get_idx(json_object_array_get_idx(list, g), i);
 			rank = json_object_get_int64(item);
 			if (!json_object_is_type(item, json_type_int) || rank < 0 || rank >= ranks)
-				return fail(why,
-					    "%s: group %u: %s is no rank; there are ranks 0 to %u",
-					    path, g, json_object_to_json_string(item), ranks - 1);
+				return file_fail(why,
+						 "%s: group %u: %s is no rank; there are ranks 0 to %u",
+						 path, g, json_object_to_json_string(item),
+						 ranks - 1);
 			for (k = 0; k < nr; k++)
 				if (groups->rank[k] == rank)
-					return fail(why, "%s: rank %d is there twice", path,
-						    (int)rank);
+					return file_fail(why, "%s: rank %d is there twice", path,
+							 (int)rank);
 			groups->rank[nr++] = (uint32_t)rank;
 		}
 	}
@@ -132,7 +116,7 @@ static int take_ranks(struct groups *groups, struct json_object *list, const cha
 }
 
 static int parse(struct groups *groups, struct json_object *file, const char *path,
-		 unsigned int ranks, char why[GROUPS_WHY])
+		 unsigned int ranks, char why[FILE_WHY])
 {
 	struct json_object *list = list_of(file, path, why), *first;
 
@@ -148,45 +132,12 @@ static int parse(struct groups *groups, struct json_object *file, const char *pa
 	return -1;
 }
 
-/* One value and nothing behind it, or NULL. */
-static struct json_object *parse_text(const char *text, size_t size, const char *path,
-				      char why[GROUPS_WHY])
-{
-	struct json_tokener *tokener = json_tokener_new();
-	struct json_object *file;
-	size_t end;
-
-	if (!tokener) {
-		fail(why, "out of memory");
-		return NULL;
-	}
-	/* The end of the text counts: it may be the end of a number. */
-	file = json_tokener_parse_ex(tokener, text, (int)size + 1);
-	end = json_tokener_get_parse_end(tokener);
-	if (!file) {
-		fail(why, "%s: this is no JSON: %s", path,
-		     json_tokener_error_desc(json_tokener_get_error(tokener)));
-	} else if (end + strspn(text + end, " \t\r\n") < size) {
-		fail(why, "%s: there is something behind the JSON, at byte %zu", path, end);
-		json_object_put(file);
-		file = NULL;
-	}
-	json_tokener_free(tokener);
-	return file;
-}
-
 int groups_read(struct groups *groups, unsigned int ranks, const char *path,
-		char why[GROUPS_WHY])
+		char why[FILE_WHY])
 {
-	struct json_object *file;
-	size_t size;
-	char *text;
+	struct json_object *file = file_read(path, why);
 	int ret;
 
-	if (input_read(path, MAX_FILE, &text, &size))
-		return fail(why, "%s: %s", path, strerror(errno));
-	file = parse_text(text, size, path, why);
-	free(text);
 	if (!file)
 		return -1;
 	ret = parse(groups, file, path, ranks, why);

@@ -8,8 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of a message: one line without a newline. */
-#define GROUPS_WHY	256
+#include "file.h"
 
 /**
  * struct groups - groups of one size; no rank is in two of them
@@ -24,18 +23,18 @@ struct groups {
 };
 
 /* All of @ranks ranks. 0, or -1 with @why. */
-int groups_all(struct groups *groups, unsigned int ranks, char why[GROUPS_WHY]);
+int groups_all(struct groups *groups, unsigned int ranks, char why[FILE_WHY]);
 
 /* Groups of @size ranks each: rank r is in group r modulo their number. 0, or -1 with @why. */
 int groups_parallel(struct groups *groups, unsigned int ranks, unsigned int size,
-		    char why[GROUPS_WHY]);
+		    char why[FILE_WHY]);
 
 /*
  * As the file @path says: {"replica_groups": [[[0, 1], [2, 3]]]}. A rank may be in no group. 0, or
  * -1 with @why.
  */
 int groups_read(struct groups *groups, unsigned int ranks, const char *path,
-		char why[GROUPS_WHY]);
+		char why[FILE_WHY]);
 
 void groups_fini(struct groups *groups);
 

@@ -23,6 +23,7 @@ static atomic_int interrupted;
  * struct test - all that is done
  * @options: the command line
  * @groups: of the ranks
+ * @metadata: of an operation that varies
  * @ranks: which work
  * @report: what is printed
  * @size: the size under way
@@ -32,6 +33,7 @@ static atomic_int interrupted;
 struct test {
 	struct options options;
 	struct groups groups;
+	struct metadata metadata;
 	struct ranks *ranks;
 	struct report *report;
 	struct ranks_size size;
@@ -170,7 +172,7 @@ static int test_sizes(struct test *test)
 
 /* --- All of it --- */
 
-static int make_groups(struct test *test, char why[GROUPS_WHY])
+static int make_groups(struct test *test, char why[FILE_WHY])
 {
 	const struct options *options = &test->options;
 
@@ -184,9 +186,10 @@ static int make_groups(struct test *test, char why[GROUPS_WHY])
 static int prepare(struct test *test, char *why, size_t size)
 {
 	const struct options *options = &test->options;
-	char text[GROUPS_WHY];
+	char text[FILE_WHY];
 
-	if (make_groups(test, text)) {
+	if (make_groups(test, text) ||
+	    metadata_read(&test->metadata, test->groups.size, options->metadata_file, text)) {
 		snprintf(why, size, "%s", text);
 		return -1;
 	}
@@ -210,6 +213,7 @@ static int run(struct test *test)
 		.type = options->type,
 		.nr = options->ranks,
 		.groups = &test->groups,
+		.metadata = &test->metadata,
 		.kind = options->kind,
 		.seed = options->seed,
 		.modelled = options->modelled,
@@ -250,6 +254,7 @@ int main(int argc, char **argv)
 		status = run(&test);
 	}
 	report_free(test.report);
+	metadata_fini(&test.metadata);
 	groups_fini(&test.groups);
 	free(test.times.wall);
 	free(test.times.device);

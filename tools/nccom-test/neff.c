@@ -51,18 +51,37 @@ static void emit(struct nb_program *nb, struct nb_collective *what)
 	nb_halt(nb, NEURON_ENGINE_SYNC);
 }
 
-int neff_make(struct neff *neff, const struct operation *operation, const struct type *type,
-	      const struct groups *groups, const struct shape *shape, unsigned int lnc,
-	      char why[NEFF_WHY])
+/* Tensors, pairs, and what else the operation needs. */
+static void fill(struct nb_program *nb, const struct neff_of *of, uint32_t (*pairs)[2],
+		 struct nb_collective *what)
 {
-	uint32_t (*pairs)[2] = calloc(groups->size, sizeof(*pairs));
-	struct nb_program *nb = nb_new(operation->name);
+	const uint32_t rows[2] = { metadata_rows(of->metadata), of->groups->size };
+
+	if (of->operation->plan_op == NRT_PLAN_PERMUTE) {
+		make_pairs(pairs, of->groups->size);
+		what->pairs = (const uint32_t (*)[2])pairs;
+		what->nr_pairs = of->groups->size;
+	}
+	if (of->operation->reduces)
+		what->reduce = of->reduction->name;
+	what->input = tensor(nb, "input", of->type, of->shape->input, false);
+	what->output = tensor(nb, "output", of->type, of->shape->output, true);
+	if (!of->operation->varies)
+		return;
+	what->metadata = nb_output(nb, "metadata", NEURON_DTYPE_UINT32, 2, rows);
+	what->has_rdispls = of->metadata->has_rdispls;
+}
+
+int neff_make(struct neff *neff, const struct neff_of *of, char why[NEFF_WHY])
+{
+	uint32_t (*pairs)[2] = calloc(of->groups->size, sizeof(*pairs));
+	struct nb_program *nb = nb_new(of->operation->name);
 	struct nb_collective what = {
-		.op = nrt_plan_op_name(operation->plan_op),
-		.dtype = (enum neuron_dtype)type->dtype,
-		.ranks = groups->rank,
-		.group_size = groups->size,
-		.nr_groups = groups->nr,
+		.op = nrt_plan_op_name(of->operation->plan_op),
+		.dtype = (enum neuron_dtype)of->type->dtype,
+		.ranks = of->groups->rank,
+		.group_size = of->groups->size,
+		.nr_groups = of->groups->nr,
 	};
 	int ret = -1;
 
@@ -71,15 +90,9 @@ int neff_make(struct neff *neff, const struct operation *operation, const struct
 		snprintf(why, NEFF_WHY, "out of memory");
 		goto out;
 	}
-	if (operation->plan_op == NRT_PLAN_PERMUTE) {
-		make_pairs(pairs, groups->size);
-		what.pairs = (const uint32_t (*)[2])pairs;
-		what.nr_pairs = groups->size;
-	}
-	what.input = tensor(nb, "input", type, shape->input, false);
-	what.output = tensor(nb, "output", type, shape->output, true);
+	fill(nb, of, pairs, &what);
 	emit(nb, &what);
-	if (lnc == 2)
+	if (of->lnc == 2)
 		nb_second(nb);
 	ret = nb_pack(nb, &neff->bytes, &neff->size);
 	if (ret)

@@ -6,6 +6,7 @@
 #define NCCOM_NEFF_H
 
 #include "groups.h"
+#include "metadata.h"
 #include "operation.h"
 
 /* Bytes of a message. */
@@ -20,13 +21,28 @@ struct neff {
 	size_t size;
 };
 
-/*
- * From tensor "input" to tensor "output", whose sizes are in @shape, by all ranks of @groups, on
- * logical cores of @lnc physical ones. 0, or -1 and @why.
+/**
+ * struct neff_of - what it does
+ * @operation, @reduction, @type, @shape: of the collective
+ * @groups: of the ranks
+ * @metadata: of an operation that varies
+ * @lnc: physical cores of a logical one
  */
-int neff_make(struct neff *neff, const struct operation *operation, const struct type *type,
-	      const struct groups *groups, const struct shape *shape, unsigned int lnc,
-	      char why[NEFF_WHY]);
+struct neff_of {
+	const struct operation *operation;
+	const struct reduction *reduction;
+	const struct type *type;
+	const struct shape *shape;
+	const struct groups *groups;
+	const struct metadata *metadata;
+	unsigned int lnc;
+};
+
+/*
+ * From tensor "input" to tensor "output", with tensor "metadata" if the operation varies. 0, or -1
+ * and @why.
+ */
+int neff_make(struct neff *neff, const struct neff_of *of, char why[NEFF_WHY]);
 void neff_free(struct neff *neff);
 
 #endif /* NCCOM_NEFF_H */

@@ -4,8 +4,6 @@
 
 #include "operation.h"
 
-#define WITH_METADATA	"nccom-test makes no metadata for sizes that are known only at run time"
-
 static const struct operation operations[] = {
 	{
 		.name = "all_reduce", .alias = "allr", .plan_op = NRT_PLAN_ALL_REDUCE,
@@ -26,9 +24,17 @@ static const struct operation operations[] = {
 	}, {
 		.name = "sendrecv", .plan_op = NRT_PLAN_PERMUTE, .in_neff = true, .in_blocks = 1,
 		.out_blocks = 1,
+	}, {
+		.name = "all_gatherv", .alias = "allgv", .plan_op = NRT_PLAN_ALL_GATHER_V,
+		.in_neff = true, .varies = true, .in_blocks = 1, .bus_factor = 1,
+	}, {
+		.name = "alltoallv", .plan_op = NRT_PLAN_ALL_TO_ALL_V, .in_neff = true,
+		.varies = true, .bus_factor = 1,
+	}, {
+		.name = "reduce_scatterv", .alias = "redsctv",
+		.plan_op = NRT_PLAN_REDUCE_SCATTER_V, .in_neff = true, .reduces = true,
+		.varies = true, .out_blocks = 1, .bus_factor = 1,
 	},
-	{ .name = "all_gatherv", .alias = "allgv", .refused = WITH_METADATA },
-	{ .name = "alltoallv", .refused = WITH_METADATA },
 };
 
 static const struct reduction reductions[] = {

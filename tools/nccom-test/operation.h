@@ -15,10 +15,10 @@
 /**
  * struct operation - an operation of the command line
  * @name, @alias: as people write it; @alias may be NULL
- * @refused: why it cannot run yet, or NULL
  * @plan_op: what it is in a plan. Of a permutation each rank sends to the next one
  * @in_neff: it is the collective of a NEFF; else @cc_op of nrta_cc_prepare()
  * @reduces: it has a reduction
+ * @varies: how much goes where is in metadata, and known only when it runs
  * @in_blocks, @out_blocks: input and output of a rank are so many blocks; 0: as many as there are
  *	ranks in the group
  * @bus_factor: busbw is algbw * @bus_factor * (r - 1) / r; of a permutation it is algbw
@@ -26,11 +26,11 @@
 struct operation {
 	const char *name;
 	const char *alias;
-	const char *refused;
 	enum nrt_plan_op plan_op;
 	bool in_neff;
 	nrt_cc_op_type_t cc_op;
 	bool reduces;
+	bool varies;
 	unsigned int in_blocks;
 	unsigned int out_blocks;
 	double bus_factor;

@@ -14,7 +14,7 @@
 #define NO_NEFF		"not possible yet: needs another NEFF than the tool makes"
 
 #define OPERATIONS \
-	"all_reduce (allr), all_gather (allg), reduce_scatter (redsct), alltoall, permute, sendrecv"
+	"all_reduce (allr), all_gather (allg), reduce_scatter (redsct), alltoall, permute, sendrecv, all_gatherv (allgv), alltoallv, reduce_scatterv (redsctv)"
 #define TYPES	"uint8, int8, fp8, uint16, int16, fp16, bf16, uint32, int32, fp32"
 
 enum {
@@ -82,6 +82,9 @@ static const struct argp_option table[] = {
 	{ "stats", 't', "STAT...", 0, "columns of times: avg (without it), p50 and so on", RUNS },
 	{ "stepbytes", 'i', "SIZE", 0, "from one size to the next (a tenth of the range)", RUNS },
 	{ "stepfactor", 'f', "N", 0, "the next size is N times this one", RUNS },
+	{ "variable-size-op-metadata", OPTION_METADATA, "FILE", 0,
+	  "JSON file with counts and displacements of all_gatherv, alltoallv or reduce_scatterv",
+	  RUNS },
 	{ "warmup_iters", 'w', "N", 0, "operations before those that are measured (5)", RUNS },
 
 	{ "cc-dim", OPTION_CC_DIM, "N", 0, NO_NEFF, REFUSED },
@@ -106,7 +109,6 @@ static const struct argp_option table[] = {
 	{ "streams-json", OPTION_STREAMS, "FILE", 0, NO_NEFF, REFUSED },
 	{ "unique-buff", OPTION_UNIQUE, NULL, 0,
 	  "not possible yet: all operations of a size use the same tensors", REFUSED },
-	{ "variable-size-op-metadata", OPTION_METADATA, "FILE", 0, NO_NEFF, REFUSED },
 	{ "vcpu-pin-mode", OPTION_PIN, NULL, 0,
 	  "not possible yet: the threads of the ranks run on any processor", REFUSED },
 	{ 0 }
@@ -116,7 +118,8 @@ static const struct argp_option table[] = {
 
 static const char doc[] =
 	SUMMARY
-	"\vOPERATION is all_reduce (allr), all_gather (allg), reduce_scatter (redsct), alltoall, permute or sendrecv. Others of the public tool are refused by name: all_gatherv (allgv), alltoallv. A SIZE may end in kb, MB or GB, which are powers of 1024.\n\n"
+	"\vOPERATION is one of " OPERATIONS
+	". The last one is of this project. A SIZE may end in kb, MB or GB, which are powers of 1024.\n\n"
 	"Example:\n"
 	"  nccom-test -r 2 allr\n"
 	"  nccom-test -r 8 -b 1kb -e 1mb -f 8 -d fp32 --stats avg p50 p99 -- allg\n\n"
@@ -252,9 +255,6 @@ static void parse_operation(struct options *options, const char *text, struct ar
 	options->operation = operation_find(text);
 	if (!options->operation)
 		argp_error(state, "there is no operation \"%s\"; there are " OPERATIONS, text);
-	if (options->operation->refused)
-		argp_error(state, "%s: not possible yet: %s", options->operation->name,
-			   options->operation->refused);
 }
 
 static void finish(struct parsing *parsing, struct argp_state *state)
@@ -276,6 +276,9 @@ static void finish(struct parsing *parsing, struct argp_state *state)
 	if (options->groups_file && options->parallel)
 		argp_error(state,
 			   "--custom-replica-groups and --data-parallel-dimension exclude each other");
+	if (options->metadata_file && !options->operation->varies)
+		argp_error(state, "--variable-size-op-metadata: %s has no metadata",
+			   options->operation->name);
 	if (run * (options->runs ?: 1) > MAX_ITERS || run * options->warmup_runs > MAX_ITERS)
 		argp_error(state, "at most %u operations of a size, with those of --warmup_iters",
 			   MAX_ITERS);
@@ -352,6 +355,9 @@ static error_t parse_what_option(struct parsing *parsing, int key, char *arg,
 		return 0;
 	case OPTION_SEED:
 		options->seed = parse_number(arg, 0, UINT64_MAX, key, state);
+		return 0;
+	case OPTION_METADATA:
+		options->metadata_file = arg;
 		return 0;
 	case OPTION_GROUPS:
 		options->groups_file = arg;

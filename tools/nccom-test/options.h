@@ -36,6 +36,7 @@ struct statistic {
  * @iters, @warmup: operations of a run that are measured, and not measured before them
  * @runs, @warmup_runs: runs that count, and before them runs that do not; @runs 0: not given
  * @kind, @seed: of the numbers
+ * @metadata_file: how much goes where, of an operation that varies; or NULL
  * @groups_file, @parallel: how ranks are grouped; NULL and 0: all are one group
  * @json: file for the results, or NULL
  * @quiet: no progress
@@ -60,6 +61,7 @@ struct options {
 	unsigned int warmup_runs;
 	enum values_kind kind;
 	uint64_t seed;
+	const char *metadata_file;
 	const char *groups_file;
 	unsigned int parallel;
 	const char *json;

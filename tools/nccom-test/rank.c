@@ -17,8 +17,6 @@
 #define TIMES_LATER	32
 /* At the end the last ones are waited for. */
 #define TIMES_MS	600000
-/* Of each byte of an output before an operation. */
-#define UNWRITTEN	0xa5
 
 __attribute__((format(printf, 3, 4)))
 static void rank_fail(struct rank *rank, enum ranks_end end, const char *format, ...)
@@ -87,7 +85,91 @@ void rank_give_tensors(struct rank *rank)
 		nrt_tensor_free(&rank->input);
 	if (rank->output)
 		nrt_tensor_free(&rank->output);
+	if (rank->metadata)
+		nrt_tensor_free(&rank->metadata);
 }
+
+/* --- Metadata --- */
+
+static size_t metadata_bytes(const struct rank *rank)
+{
+	const struct metadata *metadata = rank->ranks->of.metadata;
+
+	return (size_t)metadata_rows(metadata) * metadata->size * sizeof(uint32_t);
+}
+
+/* All rows, as they are at the end. The caller frees them. */
+static uint32_t *metadata_of(const struct ranks *ranks, unsigned int me)
+{
+	const struct metadata *metadata = ranks->of.metadata;
+	uint32_t *words = calloc((size_t)NRT_PLAN_NR_ROWS * metadata->size, sizeof(*words));
+	unsigned int row, i;
+
+	for (row = 0; words && row < NRT_PLAN_NR_ROWS; row++)
+		for (i = 0; i < metadata->size; i++)
+			words[row * metadata->size + i] =
+				(uint32_t)metadata_at(metadata, ranks->of.operation,
+						      ranks->size.shape.block, me, row, i);
+	return words;
+}
+
+/* What the operation counts itself is not there yet. */
+static void write_metadata(struct rank *rank)
+{
+	const struct ranks *ranks = rank->ranks;
+	unsigned int n = ranks->of.metadata->size;
+	uint32_t *words;
+
+	if (!ranks->of.operation->varies || rank->end)
+		return;
+	words = metadata_of(ranks, rank->me);
+	if (!words) {
+		rank_fail(rank, RANKS_FAILED, "rank %u: out of memory", rank->number);
+		return;
+	}
+	if (!ranks->of.operation->reduces)
+		memset(&words[NRT_PLAN_RECV_COUNTS * n], VALUES_UNWRITTEN, n * sizeof(*words));
+	rank_check(rank, "writing its metadata",
+		   nrt_tensor_write(rank->metadata, words, 0, metadata_bytes(rank)));
+	free(words);
+}
+
+static void compare_words(struct rank *rank, const uint32_t *got, const uint32_t *wanted)
+{
+	static const char *const rows[NRT_PLAN_NR_ROWS] = {
+		"send_counts", "send_displs", "recv_counts", "recv_displs",
+	};
+	unsigned int n = rank->ranks->of.metadata->size, i;
+
+	for (i = 0; i < metadata_bytes(rank) / sizeof(*got); i++) {
+		if (got[i] == wanted[i])
+			continue;
+		rank_fail(rank, RANKS_WRONG, "rank %u: %s[%u] of its metadata is %u, expected %u",
+			  rank->number, rows[i / n], i % n, got[i], wanted[i]);
+		return;
+	}
+}
+
+static void compare_metadata(struct rank *rank)
+{
+	uint32_t *wanted, *got;
+
+	if (!rank->ranks->of.operation->varies || rank->end)
+		return;
+	wanted = metadata_of(rank->ranks, rank->me);
+	got = malloc(metadata_bytes(rank));
+	if (!wanted || !got)
+		rank_fail(rank, RANKS_FAILED, "rank %u: out of memory", rank->number);
+	else
+		rank_check(rank, "reading its metadata",
+			   nrt_tensor_read(rank->metadata, got, 0, metadata_bytes(rank)));
+	if (!rank->end)
+		compare_words(rank, got, wanted);
+	free(got);
+	free(wanted);
+}
+
+/* --- Tensors and models --- */
 
 void rank_take_tensors(struct rank *rank)
 {
@@ -106,6 +188,11 @@ void rank_take_tensors(struct rank *rank)
 		rank_check(rank, "memory for its output",
 			   nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, (int)rank->number,
 					       shape->output, "output", &rank->output));
+	if (!rank->end && rank->ranks->of.operation->varies)
+		rank_check(rank, "memory for its metadata",
+			   nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, (int)rank->number,
+					       metadata_bytes(rank), "metadata",
+					       &rank->metadata));
 	values = rank->ranks->values[rank->group];
 	for (at = 0; at < all && rank_goes_on(rank); at += nr) {
 		nr = all - at;
@@ -133,6 +220,10 @@ void rank_load(struct rank *rank)
 		rank_check(rank, "naming its tensors",
 			   make_set(&rank->inputs, "input", rank->input) ?:
 			   make_set(&rank->outputs, "output", rank->output));
+	if (rank->metadata && rank_goes_on(rank))
+		rank_check(rank, "naming its metadata",
+			   nrt_add_tensor_to_tensor_set(rank->outputs, "metadata",
+							rank->metadata));
 }
 
 void rank_unload(struct rank *rank)
@@ -148,10 +239,12 @@ void rank_unload(struct rank *rank)
 
 void rank_spoil_output(struct rank *rank)
 {
-	if (rank->group >= 0)
-		rank_check(rank, "writing its output",
-			   nrt_tensor_memset(rank->output, 0, UNWRITTEN,
-					     rank->ranks->size.shape.output));
+	if (rank->group < 0)
+		return;
+	rank_check(rank, "writing its output",
+		   nrt_tensor_memset(rank->output, 0, VALUES_UNWRITTEN,
+				     rank->ranks->size.shape.output));
+	write_metadata(rank);
 }
 
 /* The request has ended, or all are to end. */
@@ -291,7 +384,7 @@ static const uint8_t *wanted_at(const struct rank *rank, uint64_t at, uint64_t *
 	uint64_t most = values_chunk(values) / ranks->of.type->size;
 	const uint8_t *golden;
 
-	if (!values_round(values))
+	if (!golden_output(ranks->golden[rank->group], rank->me))
 		return values_output(values, rank->me, ranks->size.shape.block, at, nr);
 	golden = golden_output(ranks->golden[rank->group], rank->me);
 	if (*nr > most)
@@ -347,9 +440,10 @@ void rank_compare(struct rank *rank)
 			  rank->number, (unsigned long long)verdict.first, verdict.got,
 			  verdict.wanted, (unsigned long long)verdict.wrong,
 			  (unsigned long long)all);
+	compare_metadata(rank);
 }
 
-/* --- Results that the plan decides --- */
+/* --- Results that values.h does not know --- */
 
 /* All bytes of the inputs of a group, @input of each rank. */
 static void fill_inputs(const struct ranks *ranks, const struct values *values, uint8_t **input)
@@ -367,21 +461,53 @@ static void fill_inputs(const struct ranks *ranks, const struct values *values, 
 	}
 }
 
+/* Of all ranks of a group. NULL: out of memory. */
+static uint32_t **take_metadata(const struct ranks *ranks)
+{
+	unsigned int n = ranks->of.groups->size, me;
+	uint32_t **all = calloc(n, sizeof(*all));
+
+	for (me = 0; all && me < n; me++)
+		all[me] = metadata_of(ranks, me);
+	return all;
+}
+
+static void give_metadata(const struct ranks *ranks, uint32_t **all)
+{
+	unsigned int me;
+
+	for (me = 0; all && me < ranks->of.groups->size; me++)
+		free(all[me]);
+	free(all);
+}
+
+static bool is_there(const struct ranks *ranks, uint32_t *const *all)
+{
+	unsigned int me;
+
+	for (me = 0; all && me < ranks->of.groups->size; me++)
+		if (!all[me])
+			return false;
+	return all;
+}
+
 static int reduce_group(struct ranks *ranks, unsigned int group, struct nrt_error *error)
 {
 	unsigned int n = ranks->of.groups->size, me;
 	uint8_t **input = calloc(n, sizeof(*input));
 	uint8_t *room = malloc(n * ranks->size.shape.input);
+	uint32_t **meta = take_metadata(ranks);
 	int ret = -1;
 
 	nrt_error_memory(error);
-	if (input && room) {
+	if (input && room && is_there(ranks, meta)) {
 		for (me = 0; me < n; me++)
 			input[me] = room + me * ranks->size.shape.input;
 		fill_inputs(ranks, ranks->values[group], input);
 		ret = golden_reduce(ranks->golden[group], (const uint8_t *const *)input,
-				    &ranks->stop, error);
+				    (const uint32_t *const *)meta, &ranks->stop, error);
 	}
+	give_metadata(ranks, meta);
 	free(room);
 	free(input);
 	return ret;
@@ -392,7 +518,9 @@ void rank_reduce(struct rank *rank)
 	struct nrt_error error;
 
 	/* The first rank of each group does it for all. */
-	if (rank->group < 0 || rank->me || !values_round(rank->ranks->values[rank->group]))
+	if (rank->group < 0 || rank->me ||
+	    (!values_round(rank->ranks->values[rank->group]) &&
+	     !rank->ranks->of.operation->varies))
 		return;
 	if (reduce_group(rank->ranks, (unsigned int)rank->group, &error))
 		rank_fail(rank, RANKS_FAILED, "rank %u: the expected results: %s", rank->number,

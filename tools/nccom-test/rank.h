@@ -24,6 +24,7 @@
  * @group: number of its group; -1: it is in none
  * @me: place there
  * @input, @output: of the size under way, or NULL
+ * @metadata: likewise, of an operation that varies
  * @model: that does the operation of that size, or NULL; @inputs, @outputs: its tensors
  * @tracker: of failed operations
  * @end: how the last work ended
@@ -42,6 +43,7 @@ struct rank {
 	unsigned int me;
 	nrt_tensor_t *input;
 	nrt_tensor_t *output;
+	nrt_tensor_t *metadata;
 	nrt_model_t *model;
 	nrt_tensor_set_t *inputs;
 	nrt_tensor_set_t *outputs;
@@ -107,7 +109,7 @@ void rank_give_tensors(struct rank *rank);
 void rank_spoil_output(struct rank *rank);
 /* @count operations of the ranks. */
 void rank_operate(struct rank *rank);
-/* The first rank of a group works out results that the plan decides, for all of them. */
+/* The first rank of a group works out results that values.h does not know, for all of them. */
 void rank_reduce(struct rank *rank);
 void rank_compare(struct rank *rank);
 

@@ -226,6 +226,10 @@ static int make_neff(struct ranks *ranks, char why[RANKS_WHY])
 {
 	const struct ranks_of *of = &ranks->of;
 	nrt_emu_place_t place = { .lnc = 1 };
+	struct neff_of neff = {
+		.operation = of->operation, .reduction = of->reduction, .type = of->type,
+		.shape = &ranks->size.shape, .groups = of->groups, .metadata = of->metadata,
+	};
 
 	if (!of->operation->in_neff)
 		return 0;
@@ -233,8 +237,8 @@ static int make_neff(struct ranks *ranks, char why[RANKS_WHY])
 		snprintf(why, RANKS_WHY, "libnrt does not tell what core 0 is");
 		return -1;
 	}
-	return neff_make(&ranks->neff, of->operation, of->type, of->groups, &ranks->size.shape,
-			 place.lnc, why);
+	neff.lnc = place.lnc;
+	return neff_make(&ranks->neff, &neff, why);
 }
 
 enum ranks_end ranks_run(struct ranks *ranks, const struct ranks_size *size,
@@ -329,7 +333,7 @@ static int check_host(const struct ranks *ranks, uint64_t need, char why[RANKS_W
 
 	if (chips_are_here())
 		all = need * groups->nr * groups->size;
-	if (values_round(ranks->values[0]))
+	if (values_round(ranks->values[0]) || ranks->of.operation->varies)
 		all += golden_bytes(ranks->golden[0]) * groups->nr;
 	if (!have || all <= have)
 		return 0;
@@ -358,6 +362,7 @@ static int make_plans(struct ranks *ranks, const struct shape *shape, struct nrt
 		.type = ranks->of.type,
 		.shape = shape,
 		.ranks = groups->size,
+		.has_rdispls = ranks->of.metadata->has_rdispls,
 	};
 	unsigned int i;
 
@@ -380,6 +385,9 @@ int ranks_plan(struct ranks *ranks, const struct shape *shape, char why[RANKS_WH
 		snprintf(why, RANKS_WHY, "%.*s", RANKS_WHY - 1, error.text);
 		return -1;
 	}
+	if (ranks->of.operation->varies &&
+	    metadata_check(ranks->of.metadata, ranks->of.operation, ranks->of.type, shape, why))
+		return -1;
 	need = need_of(ranks, shape);
 	return check_chips(ranks, need, why) ?: check_host(ranks, need, why);
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "groups.h"
+#include "metadata.h"
 #include "values.h"
 
 /* Bytes of a message: one line without a newline. */
@@ -29,6 +30,7 @@ enum ranks_end {
  * @operation, @reduction, @type: which collective
  * @nr: ranks, on the first @nr cores
  * @groups: of them
+ * @metadata: of an operation that varies
  * @kind, @seed: of the numbers that they begin with
  * @modelled: device times are wanted, too
  * @interrupted: somebody wants them to end
@@ -42,6 +44,7 @@ struct ranks_of {
 	const struct type *type;
 	unsigned int nr;
 	const struct groups *groups;
+	const struct metadata *metadata;
 	enum values_kind kind;
 	uint64_t seed;
 	bool modelled;

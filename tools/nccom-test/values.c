@@ -46,14 +46,26 @@ static void put(const struct type *type, uint8_t *element, int64_t number)
 	memcpy(element, &word, type->size);
 }
 
+static double integer_of(const struct type *type, uint32_t word)
+{
+	if (type->is_signed && word >> (8 * type->size - 1))
+		return (double)word - ldexp(1, 8 * (int)type->size);
+	return word;
+}
+
 double values_number(const struct type *type, uint32_t word)
 {
 	const unsigned int bits = type->mantissa;
-	int exponent = (int)(word >> bits & ((1u << type->exponent) - 1));
-	double sign = word >> (bits + type->exponent) & 1 ? -1 : 1;
-	uint32_t fraction = word & ((1u << bits) - 1);
-	int bias = (1 << (type->exponent - 1)) - 1;
+	int exponent, bias;
+	uint32_t fraction;
+	double sign;
 
+	if (!type->exponent)
+		return integer_of(type, word);
+	exponent = (int)(word >> bits & ((1u << type->exponent) - 1));
+	sign = word >> (bits + type->exponent) & 1 ? -1 : 1;
+	fraction = word & ((1u << bits) - 1);
+	bias = (1 << (type->exponent - 1)) - 1;
 	if (exponent == (1 << type->exponent) - 1)
 		return fraction ? (double)NAN : sign * (double)INFINITY;
 	if (!exponent)
@@ -65,17 +77,10 @@ void values_describe(const struct type *type, const void *element, char *text, s
 {
 	const int digits = 2 * (int)type->size;
 	uint32_t word = 0;
-	int64_t number;
 
 	memcpy(&word, element, type->size);
-	if (type->exponent) {
-		snprintf(text, size, "%.9g (0x%0*x)", values_number(type, word), digits, word);
-		return;
-	}
-	number = word;
-	if (type->is_signed && word >> (8 * type->size - 1))
-		number -= INT64_C(1) << (8 * type->size);
-	snprintf(text, size, "%lld (0x%0*x)", (long long)number, digits, word);
+	snprintf(text, size, type->exponent ? "%.9g (0x%0*x)" : "%.0f (0x%0*x)",
+		 values_number(type, word), digits, word);
 }
 
 /* --- Patterns --- */

@@ -14,6 +14,9 @@
 
 #include "operation.h"
 
+/* Of each byte of an output before an operation. */
+#define VALUES_UNWRITTEN	0xa5
+
 enum values_kind {
 	VALUES_EXACT,	/* random, with exact sums */
 	VALUES_RANDOM,	/* random; sums of floating-point numbers are rounded */
@@ -49,7 +52,7 @@ size_t values_chunk(const struct values *values);
 bool values_ones_fit(const struct operation *operation, const struct reduction *reduction,
 		     const struct type *type, unsigned int ranks);
 
-/* What the bits of a floating-point number mean. */
+/* What the bits of an element mean. */
 double values_number(const struct type *type, uint32_t word);
 
 /* An element as people read it, with its bits: "-3.5 (0xc060)". */
