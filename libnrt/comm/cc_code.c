@@ -496,9 +496,9 @@ static unsigned int queue_of(const struct nrt_cc_code *code,
 	return q;
 }
 
-/* Which number of the metadata is larger than it may be. @place: of the step that read it. */
-static void describe_guard(const struct nrt_cc_part *part, const struct cc_place *place,
-			   const struct cc_guard *guard, char *text, size_t size)
+/* Which number of the metadata is larger than it may be. */
+static void describe_guard(const struct nrt_cc_part *part, const struct cc_guard *guard,
+			   char *text, size_t size)
 {
 	static const char * const rows[] = {
 		"send_counts", "send_displs", "recv_counts", "recv_displs",
@@ -506,7 +506,7 @@ static void describe_guard(const struct nrt_cc_part *part, const struct cc_place
 	const struct nrt_plan_value *value = &part->program.values[guard->value - 1];
 	const char *above = guard->sum ? "and the count reach outside of" : "is above";
 	unsigned int word = (unsigned int)(value->offset / sizeof(uint32_t));
-	unsigned int rank = other_end(&part->program, &part->program.steps[place->step]);
+	unsigned int rank = other_end(&part->program, &part->program.steps[guard->step]);
 
 	if (value->space == NRT_PLAN_META)
 		snprintf(text, size, "%s[%u] of its metadata %s %llu",
@@ -713,8 +713,10 @@ NRT_STATUS nrt_cc_explain(struct nrt_cc_code *code, const struct drm_neuron_wait
 	snprintf(why, sizeof(why), "%s", what);
 	if (guard) {
 		status = NRT_EXEC_OOB;
-		describe_guard(spot.part, cc_place_of_pc(&code->program, result->pc), guard, why,
-			       sizeof(why));
+		/* It is judged before its step. */
+		spot.step = guard->step;
+		describe_place(&spot);
+		describe_guard(spot.part, guard, why, sizeof(why));
 	} else if (result->cause == NEURON_CAUSE_FABRIC &&
 		   spot.rank != spot.part->program.rank) {
 		describe_reach(&spot, why, sizeof(why));

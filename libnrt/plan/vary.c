@@ -3,7 +3,8 @@
  * Every rank writes to every other one, as in a mesh: the semaphores are those of mesh.c. The
  * sender knows how much it sends and where it lies. Where it goes to is known by the receiver,
  * which, with receive displacements, writes them into the scratch of senders that are READY, and
- * is READY a second time.
+ * is READY a second time. A sender then waits for all of them before it sends: so it can judge all
+ * numbers before anybody has got anything.
  *
  * What is reduced lies in scratch, a block for each rank, this one too: so the sources of a
  * reduction are at places that are known before, and only its length is not.
@@ -56,6 +57,12 @@ static unsigned int queue_to(const struct vary *vary, unsigned int i)
 	return (i + vary->n - vary->me - 1) % vary->n % vary->queues;
 }
 
+/* Is a receiver asked where a block goes to? */
+static bool has_mail(const struct vary *vary)
+{
+	return vary->plan->has_rdispls && vary->plan->op != NRT_PLAN_REDUCE_SCATTER_V;
+}
+
 static void begin(struct vary *vary)
 {
 	struct nrt_build *build = vary->build;
@@ -74,7 +81,7 @@ static void begin(struct vary *vary)
 		rights = NRT_PLAN_WRITES(NRT_PLAN_OUTPUT);
 		if (nrt_plan_counts(plan->op, plan->recv_counts_known))
 			rights |= NRT_PLAN_WRITES(NRT_PLAN_META);
-		if (plan->has_rdispls)
+		if (has_mail(vary))
 			rights |= NRT_PLAN_WRITES(NRT_PLAN_SCRATCH);
 	}
 	vary->mail = nrt_zone(NRT_PLAN_SCRATCH, 0, vary->n * WORD);
@@ -91,7 +98,7 @@ static void begin(struct vary *vary)
 	build->number++;
 }
 
-/* Tell each sender, who has begun, where its block goes to. */
+/* Tell each sender, who has begun, where its block goes to; and learn the same. */
 static void send_mail(const struct vary *vary)
 {
 	struct nrt_build *build = vary->build;
@@ -109,6 +116,11 @@ static void send_mail(const struct vary *vary)
 		nrt_build_copy(build, from, &to, 1, WORD);
 		nrt_build_post(build, i, vary->sem + vary->me, 1);
 	}
+	build->number++;
+	nrt_build_step(build, 0);
+	for (i = 0; i < vary->n; i++)
+		if (i != vary->me)
+			nrt_build_wait(build, i, vary->sem + i, 1);
 	build->number++;
 }
 
@@ -165,7 +177,7 @@ static void send(const struct vary *vary)
 		i = (vary->me + d) % vary->n;
 		/* What goes to this rank is before its reduction in the same queue. */
 		nrt_build_step(vary->build, i == vary->me ? 0 : queue_to(vary, i));
-		if (i != vary->me)
+		if (i != vary->me && !has_mail(vary))
 			nrt_build_wait(vary->build, i, vary->sem + i, 1);
 		send_block(vary, i);
 		send_count(vary, i);
@@ -209,7 +221,7 @@ void nrt_vary_stage(struct nrt_build *build)
 
 	vary.queues = vary.n > 1 ? MIN(nrt_plan_queues(plan), vary.n - 1) : 1;
 	begin(&vary);
-	if (plan->has_rdispls && plan->op != NRT_PLAN_REDUCE_SCATTER_V)
+	if (has_mail(&vary))
 		send_mail(&vary);
 	send(&vary);
 	build->phase = NRT_PLAN_END;

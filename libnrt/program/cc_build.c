@@ -17,6 +17,8 @@ struct builder {
 	struct cc_program *program;
 	struct dma_writer writer;
 	unsigned int piece;
+	size_t step;
+	bool judged;
 	unsigned int nr_queues;
 	struct nrt_error *error;
 };
@@ -265,7 +267,8 @@ static NRT_STATUS guard(struct builder *builder, uint8_t reg, unsigned int value
 	    branch(builder, NEURON_ALU_IS_LE, reg, (uint32_t)most, 1))
 		return builder->error->status;
 	program->guards[program->nr_guards++] = (struct cc_guard){
-		.pc = program->count, .value = value, .sum = sum, .most = most,
+		.pc = program->count, .step = builder->step, .value = value, .sum = sum,
+		.most = most,
 	};
 	return emit(builder, NEURON_OP_ILLEGAL) ? NRT_SUCCESS : builder->error->status;
 }
@@ -358,6 +361,19 @@ static NRT_STATUS load_all(struct builder *builder, const struct nrt_plan_step *
 	    load_displacement(builder, nrt_plan_src(builder->part, step), R_FROM))
 		return builder->error->status;
 	return load_displacement(builder, nrt_plan_dst(builder->part, step), R_TO);
+}
+
+/* The numbers of step @first and of all behind it, before anything moves. */
+static NRT_STATUS judge_all(struct builder *builder, size_t first)
+{
+	const struct nrt_plan_program *part = builder->part;
+
+	for (builder->step = first; builder->step < part->nr_steps; builder->step++)
+		if (part->steps[builder->step].length &&
+		    load_all(builder, &part->steps[builder->step]))
+			return builder->error->status;
+	builder->judged = true;
+	return NRT_SUCCESS;
 }
 
 /* Register @reg elements go from and to where the others say; 0 elements are no error. */
@@ -458,6 +474,9 @@ static NRT_STATUS add_step(struct builder *builder, size_t number)
 			return builder->error->status;
 		take(builder, inst, &waits[i]);
 	}
+	if (step->length && !builder->judged && judge_all(builder, number))
+		return builder->error->status;
+	builder->step = number;
 	if (step->length && add_varied(builder, step))
 		return builder->error->status;
 	if (add_trigger(builder, step, last ? &waits[i] : NULL))
@@ -523,6 +542,7 @@ static NRT_STATUS add_piece(struct builder *builder, const struct cc_piece *piec
 	builder->plan = piece->plan;
 	builder->part = piece->part;
 	builder->windows = &piece->windows;
+	builder->judged = false;
 	builder->writer.what = nrt_plan_op_name(piece->plan->op);
 	if (piece->windows.signals && add_wait(builder, piece->windows.start, 1))
 		return builder->error->status;

@@ -9,7 +9,9 @@
  * operations of the DMA engine (dma_op.h).
  *
  * A move whose length is known only when the program runs has no descriptors. The CC-core loads the
- * length and the displacements into registers, judges them, and generates the packets.
+ * length and the displacements into registers, judges them, and generates the packets. Before the
+ * first such move of a piece it judges the numbers of all: a rank with a wrong one sends nothing,
+ * so no other rank can end well either.
  */
 #ifndef LIBNRT_PROGRAM_CC_BUILD_H
 #define LIBNRT_PROGRAM_CC_BUILD_H
@@ -90,12 +92,14 @@ struct cc_place {
 /**
  * struct cc_guard - an illegal instruction that is reached if a number is too large
  * @pc: the instruction
+ * @step: step of the piece that uses the number
  * @value: number @value - 1 of the values of the piece that the instruction is in
  * @sum: the number and the length of the move together, not the number alone
  * @most: that it may be, in elements
  */
 struct cc_guard {
 	uint32_t pc;
+	size_t step;
 	unsigned int value;
 	bool sum;
 	uint64_t most;
