@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -305,9 +306,24 @@ static NRT_STATUS submit(struct nrt_cc_group *group, const struct shown *shown,
 	return NRT_SUCCESS;
 }
 
+/* The failure is this rank's own. One of the world names a rank already. */
+static NRT_STATUS name_rank(const struct nrt_cc_group *group, const struct nrt_cc_run *run,
+			    struct nrt_error *error)
+{
+	char why[sizeof(error->text)];
+
+	if (!strncmp(error->text, "rank ", strlen("rank ")))
+		return error->status;
+	snprintf(why, sizeof(why), "%s", error->text);
+	return nrt_error_set(error, error->status, "rank %u of %u: %s, before step 0: %s",
+			     group->links.ranks[group->links.me], group->links.nr,
+			     nrt_plan_op_name(run->op), why);
+}
+
 /* All have agreed. From here on a failure is one of the whole world. */
 static NRT_STATUS begin_agreed(struct nrt_cc_group *group, const struct nrt_cc_agreement *all,
-			       uint32_t fresh, const struct shown *shown, struct nrt_cc_job *job,
+			       uint32_t fresh, const struct shown *shown,
+			       const struct nrt_cc_run *run, struct nrt_cc_job *job,
 			       struct nrt_error *error)
 {
 	nrt_cc_accept(&group->links, all);
@@ -317,6 +333,7 @@ static NRT_STATUS begin_agreed(struct nrt_cc_group *group, const struct nrt_cc_a
 	     !nrt_cc_exchange(&group->links, all, shown->own, error)) &&
 	    !submit(group, shown, job, error))
 		return NRT_SUCCESS;
+	name_rank(group, run, error);
 	nrt_world_fail(group->world, error);
 	return error->status;
 }
@@ -343,6 +360,7 @@ NRT_STATUS nrt_cc_begin(struct nrt_cc_group *group, const struct nrt_cc_run *run
 	}
 	status = prepare(group, run, &shown, error);
 	if (status) {
+		name_rank(group, run, error);
 		say_no(group, error, all);
 		free(all);
 		return status;
@@ -355,7 +373,7 @@ NRT_STATUS nrt_cc_begin(struct nrt_cc_group *group, const struct nrt_cc_run *run
 	if (!status)
 		status = nrt_cc_compare(&group->links, all, &fresh, error);
 	if (!status)
-		status = begin_agreed(group, all, fresh, &shown, job, error);
+		status = begin_agreed(group, all, fresh, &shown, run, job, error);
 	free(all);
 	return status;
 }

@@ -7,6 +7,7 @@
 
 #include "api/state.h"
 #include "backend/embedded/emb.h"
+#include "cc_call.h"
 #include "cc_trial.h"
 #include "neuron/isa.h"
 #include "trn/fabric.h"
@@ -94,11 +95,24 @@ static void set_links(struct trial *trial, const char *state)
 		trial_wrong(trial, "the chip has no link that could be %s", state);
 }
 
+/* How often is the call made by a collective that is the first one of its world? */
+static uint64_t calls(struct trial *trial)
+{
+	struct nrt_device *device = trial_victim(trial)->vcore->device;
+
+	trial_join(trial, "a world before the fault");
+	cc_call_refuse(device, trial->cell->row->order, UINT64_MAX);
+	trial_well(trial, "before the fault");
+	return cc_call_allow(device);
+}
+
 /* How often could it strike in one collective? */
 static uint64_t opportunities(struct trial *trial)
 {
 	struct trn_fault_status status = { .opportunities = 0 };
 
+	if (trial->cell->row->what == CELL_CALL)
+		return calls(trial);
 	give_expanded(trial, trial->cell->row->order, ",skip=1000000000000");
 	trial_well(trial, "before the fault");
 	trn_fault_read(chip_of(trial_victim(trial)), 0, &status);
@@ -179,6 +193,18 @@ static void strike_links(struct trial *trial)
 	pthread_join(thread, NULL);
 }
 
+static void strike_call(struct trial *trial)
+{
+	struct nrt_device *device = trial_victim(trial)->vcore->device;
+
+	trial_join(trial, "a world for the fault");
+	trial_fill(trial);
+	cc_call_refuse(device, trial->cell->row->order, trial->cell->skip);
+	trial_collective(trial);
+	if (cc_call_allow(device) <= trial->cell->skip)
+		trial_wrong(trial, "the fault has not struck");
+}
+
 static void strike(struct trial *trial)
 {
 	struct cell *cell = trial->cell;
@@ -191,6 +217,9 @@ static void strike(struct trial *trial)
 		break;
 	case CELL_LINK:
 		strike_links(trial);
+		break;
+	case CELL_CALL:
+		strike_call(trial);
 		break;
 	case CELL_NO_LINK:
 		trial_fill(trial);
@@ -305,6 +334,28 @@ static unsigned int judge(struct trial *trial, const char *when)
 		}
 	}
 	return nr;
+}
+
+/*
+ * The rank fails. Nothing has begun, and the world goes on; or it fails for all ranks, also those
+ * that had ended well by then.
+ */
+static void judge_call(struct trial *trial)
+{
+	unsigned int failed;
+
+	judge(trial, "with the fault");
+	if (trial_is_wrong(trial))
+		return;
+	trial->cell->verdict = CELL_FAILED;
+	if (!trial_victim(trial)->status)
+		trial_wrong(trial, "rank %u ended well", trial->cell->victim);
+	trial_fill(trial);
+	trial_collective(trial);
+	failed = judge(trial, "after the fault");
+	if (failed && failed != trial->cell->ranks)
+		trial_wrong(trial, "only %u of %u ranks know of the failure", failed,
+			    trial->cell->ranks);
 }
 
 /* After a failure all ranks fail at once, also those that had ended well by then. */
@@ -503,7 +554,7 @@ static void try_it(struct trial *trial)
 
 	trial_join(trial, "a world");
 	trial_well(trial, "the first time");
-	if (!trial_is_wrong(trial) && cell->row->what == CELL_FAULT && cell->row->counted) {
+	if (!trial_is_wrong(trial) && cell->row->counted) {
 		cell->opportunities = opportunities(trial);
 		if (!cell->opportunities && !trial_is_wrong(trial)) {
 			cell->verdict = CELL_NOT_THERE;
@@ -514,7 +565,10 @@ static void try_it(struct trial *trial)
 	if (trial_is_wrong(trial))
 		return;
 	strike(trial);
-	judge_all(trial);
+	if (cell->row->what == CELL_CALL)
+		judge_call(trial);
+	else
+		judge_all(trial);
 	if (cell->row->agree)
 		trial_well(trial, "when they agree");
 	survive(trial);

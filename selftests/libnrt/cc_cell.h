@@ -23,6 +23,7 @@ enum cell_what {
 	CELL_FAULT,		/* an order to the chip */
 	CELL_LINK,		/* links of the chip, while packets are on their way */
 	CELL_NO_LINK,		/* the same, before the first packet */
+	CELL_CALL,		/* a call of the kernel interface, once */
 	CELL_GONE,		/* the rank does not come */
 	CELL_LEAVES,		/* it joins another world while the others wait */
 	CELL_KILLED,		/* its job is ended in the middle */
@@ -43,8 +44,9 @@ enum cell_what {
  * @name: of the row
  * @kind: as trn_fault_name() has it, or NULL
  * @what: what fails
- * @order: the order to the chip, or the state of its links. @cc, @cause, @stack and @input stand
- *	for what the rank has; with @input it is given for bytes all over the input
+ * @order: the order to the chip, the state of its links, or the call (cc_call.h). @cc,
+ *	@cause, @stack and @input stand for what the rank has; with @input it is given for bytes
+ *	all over the input
  * @also: another order before it, or NULL
  * @counted: it strikes once, at an opportunity that chance chooses; else always
  * @status: that ranks may fail with; the first one is NRT_SUCCESS: they all end well

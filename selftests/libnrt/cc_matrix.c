@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Every kind of fault, with every collective: on chips in the process, each cell with chips of its
- * own. The kinds are those of the chip (trn_fault_name()), links, and ranks that do not do what
- * they should; the operations are those of the plan. A kind without a row, and a cell in which
- * nothing was tried and for which no reason stands below, is a failure.
+ * Every kind of fault, with every collective: on chips in the process, each cell with chips of
+ * its own. The kinds are those of the chip (trn_fault_name()), links, calls of the driver, and
+ * ranks that do not do what they should; the operations are those of the plan. A kind without a
+ * row, and a cell in which nothing was tried and for which no reason stands below, is a failure.
  *
  * The table is written to FILE.txt, and to FILE.tsv for programs.
  *
@@ -86,6 +86,19 @@ static const struct cell_row rows[] = {
 	  .status = { NRT_EXEC_HW_ERR_COLLECTIVES },
 	  .says = { "before step 0", "the fabric does not lead from chip " } },
 	{ .name = "link-slow", .what = CELL_LINK, .order = "slow:10" },
+	/* --- Calls of the driver --- */
+	{ .name = "call-submit", .what = CELL_CALL, .order = "submit", .counted = true,
+	  .status = { NRT_RESOURCE, NRT_FAILURE } },
+	{ .name = "call-bo-create", .what = CELL_CALL, .order = "bo-create", .counted = true,
+	  .status = { NRT_RESOURCE, NRT_FAILURE } },
+	{ .name = "call-bo-export", .what = CELL_CALL, .order = "bo-export", .counted = true,
+	  .status = { NRT_RESOURCE, NRT_FAILURE } },
+	{ .name = "call-bo-import", .what = CELL_CALL, .order = "bo-import", .counted = true,
+	  .status = { NRT_RESOURCE, NRT_FAILURE } },
+	{ .name = "call-grant", .what = CELL_CALL, .order = "grant", .counted = true,
+	  .status = { NRT_RESOURCE, NRT_FAILURE } },
+	{ .name = "call-grant-import", .what = CELL_CALL, .order = "grant-import",
+	  .counted = true, .status = { NRT_RESOURCE, NRT_FAILURE } },
 	/* --- Ranks --- */
 	{ .name = "rank-gone", .what = CELL_GONE, .status = { NRT_TIMEOUT } },
 	{ .name = "rank-leaves", .what = CELL_LEAVES, .status = { NRT_FAILURE } },
@@ -124,6 +137,9 @@ static const struct reason reasons[] = {
 	{ "mailbox-dead", ALL_OPS, "no collective talks to the firmware" },
 	{ "ecc", OP(BARRIER), "a barrier reads no tensor" },
 	{ "ecc-correctable", OP(BARRIER), "a barrier reads no tensor" },
+	{ "call-bo-export", OP(BARRIER) | OP(BROADCAST),
+	  "neither a barrier nor the root of a broadcast shows memory" },
+	{ "call-bo-import", OP(BARRIER), "a barrier shows no memory" },
 	{ "other-reduction", ALL_OPS & ~REDUCING, "it reduces nothing" },
 	{ "other-place", VARIED, "input and output are never the same memory" },
 };
@@ -157,7 +173,7 @@ static bool is_wanted(const struct cell_row *row)
 /* Whether a fault could strike shows only an order that is counted. */
 static void try_cell(struct cell *cell)
 {
-	if (reason_of(cell) && !(cell->row->what == CELL_FAULT && cell->row->counted)) {
+	if (reason_of(cell) && !cell->row->counted) {
 		cell->verdict = CELL_NOT_THERE;
 		return;
 	}
