@@ -327,7 +327,8 @@ static unsigned int judge(struct trial *trial, const char *when)
 		judge_rank(trial, rank, when);
 		if (!rank->status)
 			continue;
-		if (!nr++ && !trial_is_wrong(trial)) {
+		/* Of the collective that failed first. */
+		if (!nr++ && !trial_is_wrong(trial) && !trial->cell->status) {
 			trial->cell->status = rank->status;
 			snprintf(trial->cell->text, sizeof(trial->cell->text), "%s",
 				 rank->error.text);

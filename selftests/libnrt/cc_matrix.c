@@ -146,9 +146,13 @@ static const struct reason reasons[] = {
 
 #define REASONS	(sizeof(reasons) / sizeof(reasons[0]))
 
-/* What all processes see. */
+/**
+ * struct matrix - what all processes see
+ * @running: the cell that the process of a column tries, or NULL
+ */
 struct matrix {
 	struct cell cell[ROWS][OPS];
+	struct cell *running[OPS];
 };
 
 static const char *reason_of(const struct cell *cell)
@@ -193,44 +197,63 @@ static void try_cell(struct cell *cell)
 /* All rows of a column that have not been tried; a rank that hangs ends the process. */
 static void try_column(struct matrix *matrix, unsigned int op)
 {
+	struct cell *cell;
 	unsigned int r;
 
-	for (r = 0; r < ROWS; r++)
-		if (matrix->cell[r][op].row && matrix->cell[r][op].verdict == CELL_EMPTY &&
-		    !*matrix->cell[r][op].text)
-			try_cell(&matrix->cell[r][op]);
+	for (r = 0; r < ROWS; r++) {
+		cell = &matrix->cell[r][op];
+		if (!cell->row || cell->verdict != CELL_EMPTY || *cell->text)
+			continue;
+		matrix->running[op] = cell;
+		try_cell(cell);
+		matrix->running[op] = NULL;
+	}
 }
 
 static pid_t begin_column(struct matrix *matrix, unsigned int op)
 {
-	pid_t pid = fork();
+	pid_t pid;
 
+	fflush(NULL);
+	pid = fork();
 	if (pid)
 		return pid;
 	try_column(matrix, op);
-	_exit(0);
+	/* Not _exit(): a sanitizer looks for memory that was lost. */
+	exit(0);
 }
 
-/* The cell at which the process of a column ended; NULL: it has tried them all. */
-static struct cell *last_of(struct matrix *matrix, unsigned int op, int status)
+/* The last cell of a column that is tried. */
+static struct cell *last_of(struct matrix *matrix, unsigned int op)
 {
-	unsigned int r, last = ROWS;
+	struct cell *last = NULL;
+	unsigned int r;
 
-	for (r = 0; status && r < ROWS; r++) {
-		struct cell *cell = &matrix->cell[r][op];
+	for (r = 0; r < ROWS; r++)
+		if (matrix->cell[r][op].row)
+			last = &matrix->cell[r][op];
+	return last;
+}
 
-		if (!cell->row)
-			continue;
-		if (cell->verdict == CELL_EMPTY && !*cell->text) {
-			cell->verdict = CELL_WRONG;
-			snprintf(cell->text, sizeof(cell->text), "the process ended (0x%x)",
-				 (unsigned int)status);
-			return cell;
-		}
-		if (cell->verdict == CELL_WRONG)
-			last = r;
+/*
+ * The process of a column has ended with @status. True: in the middle of a cell, so another one
+ * must try the rest. Memory that was lost is found behind the last cell.
+ */
+static bool has_ended(struct matrix *matrix, unsigned int op, int status)
+{
+	struct cell *cell = matrix->running[op];
+	bool again = cell;
+
+	if (!cell && status)
+		cell = last_of(matrix, op);
+	matrix->running[op] = NULL;
+	/* That of a rank that hangs says so. */
+	if (cell && cell->verdict != CELL_WRONG) {
+		cell->verdict = CELL_WRONG;
+		snprintf(cell->text, sizeof(cell->text), "the process ended %s (0x%x)",
+			 again ? "in it" : "behind it", (unsigned int)status);
 	}
-	return last < ROWS ? &matrix->cell[last][op] : NULL;
+	return again;
 }
 
 static void try_all(struct matrix *matrix)
@@ -251,10 +274,8 @@ static void try_all(struct matrix *matrix)
 			;
 		if (op == OPS)
 			continue;
-		if (last_of(matrix, op, status))
-			pids[op] = begin_column(matrix, op);
-		else
-			running--;
+		pids[op] = has_ended(matrix, op, status) ? begin_column(matrix, op) : 0;
+		running -= pids[op] <= 0;
 	}
 }
 

@@ -109,7 +109,7 @@ static struct nrt_cc_group *group_of(struct trial_rank *rank, enum cell_what wha
 		ranks[i] = i;
 	if (what == CELL_ODD_ORDER) {
 		for (i = 0; i < nr; i++)
-			ranks[i] = (me + i) % nr == me ? me : (me + nr - i) % nr;
+			ranks[i] = (me + nr - i) % nr;
 		me = 0;
 	} else if (what == CELL_ODD_GROUP) {
 		/* Without the rank behind it. */
