@@ -552,11 +552,14 @@ static void recover(struct trial *trial)
 static void try_it(struct trial *trial)
 {
 	struct cell *cell = trial->cell;
+	unsigned int tries = 0;
 
 	trial_join(trial, "a world");
 	trial_well(trial, "the first time");
 	if (!trial_is_wrong(trial) && cell->row->counted) {
-		cell->opportunities = opportunities(trial);
+		/* That there is none may be by chance, too: see strike_by_rule(). */
+		while (!cell->opportunities && !trial_is_wrong(trial) && tries++ < MOST_TRIES)
+			cell->opportunities = opportunities(trial);
 		if (!cell->opportunities && !trial_is_wrong(trial)) {
 			cell->verdict = CELL_NOT_THERE;
 			return;
