@@ -552,17 +552,20 @@ static void find_peer(const struct nrt_cc_code *code, uint64_t addr, struct spot
 	}
 }
 
-/* The only step whose packets the CC-core generates, among those to the rank if that is known. */
-static void find_generated(struct spot *spot)
+/*
+ * The only step whose packets the CC-core generates: among those to the rank if that is known, and
+ * if the fabric lost one, among those to others.
+ */
+static void find_generated(struct spot *spot, bool lost)
 {
 	const struct nrt_plan_program *program = &spot->part->program;
-	unsigned int nr = 0;
+	unsigned int nr = 0, other;
 	size_t i;
 
 	for (i = 0; i < program->nr_steps; i++) {
-		if (!program->steps[i].length ||
-		    (spot->rank != program->rank &&
-		     other_end(program, &program->steps[i]) != spot->rank))
+		other = other_end(program, &program->steps[i]);
+		if (!program->steps[i].length || (lost && other == program->rank) ||
+		    (spot->rank != program->rank && other != spot->rank))
 			continue;
 		spot->step = i;
 		nr++;
@@ -571,7 +574,7 @@ static void find_generated(struct spot *spot)
 }
 
 /* A packet that the CC-core generated failed: only parts with numbers in memory have such ones. */
-static void describe_generated(const struct nrt_cc_code *code, struct spot *spot)
+static void describe_generated(const struct nrt_cc_code *code, bool lost, struct spot *spot)
 {
 	const struct nrt_cc_part *first = NULL;
 	unsigned int i, nr = 0;
@@ -587,7 +590,7 @@ static void describe_generated(const struct nrt_cc_code *code, struct spot *spot
 		spot->rank = first->program.rank;
 	}
 	if (nr == 1 || spot->rank != spot->part->program.rank)
-		find_generated(spot);
+		find_generated(spot, lost);
 	snprintf(spot->text, sizeof(spot->text), ", in a packet of a length from memory%s",
 		 nr > 1 ? ", of this collective or of a later one with metadata" : "");
 }
@@ -622,7 +625,7 @@ static void describe_fault(const struct nrt_cc_code *code,
 	if (result->source == DRM_NEURON_SOURCE_JOB && result->cause == NEURON_CAUSE_FABRIC)
 		snprintf(spot->text, sizeof(spot->text), ", before step 0");
 	else if (result->source == DRM_NEURON_SOURCE_DMA && result->pc & NEURON_UDMA_PC_GENERATED)
-		describe_generated(code, spot);
+		describe_generated(code, result->cause == NEURON_CAUSE_FABRIC, spot);
 	else if (result->source == DRM_NEURON_SOURCE_DMA)
 		place = cc_place_of_descriptor(&code->program, queue_of(code, result),
 					       result->queue & DRM_NEURON_QUEUE_WRITES,

@@ -270,12 +270,16 @@ static bool names(const struct trial *trial, const struct trial_rank *rank)
 	return rank->status == NRT_TIMEOUT && strstr(rank->error.text, "waits for rank ");
 }
 
-/* Does the line say what the row wants, or whom the rank waits for? */
+/*
+ * Does the line say what the row wants, or whom the rank waits for? A packet that was late and got
+ * lost has no address any more. If its length was in memory, nobody knows its step.
+ */
 static bool tells(const struct cell_row *row, const struct trial_rank *rank)
 {
 	unsigned int i;
 
-	if (strstr(rank->error.text, "waits for rank "))
+	if (strstr(rank->error.text, "waits for rank ") ||
+	    strstr(rank->error.text, "in a packet of a length from memory"))
 		return true;
 	for (i = 0; i < CELL_SAYS && row->says[i]; i++)
 		if (!strstr(rank->error.text, row->says[i]))
