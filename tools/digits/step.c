@@ -125,6 +125,17 @@ static void find_loss(struct step *s, struct nk_tensor loss, uint32_t all)
 
 /* --- A step --- */
 
+/* Behind the parameters @gradient has numbers that nobody computes, and all are added up. */
+static void fill_rest(struct step *s, int gradient)
+{
+	static const float zeros[STEP_VALUES - STEP_PARAMETERS];
+	int from = nb_file(s->nk.nb, "zeros", zeros, sizeof(zeros));
+
+	nb_dma(s->nk.nb, s->nk.out,
+	       nb_linear(gradient, STEP_PARAMETERS * sizeof(float), sizeof(zeros)),
+	       nb_linear(from, 0, sizeof(zeros)), -1);
+}
+
 /* From the outputs back to the inputs; @all images share the loss. */
 static void backward(struct step *s, int gradient, uint32_t all)
 {
@@ -179,6 +190,7 @@ struct nb_program *digits_step_program(unsigned int ranks, unsigned int images)
 	forward(&s);
 	find_loss(&s, part(gradient.var, STEP_LOSS, 1, 1), ranks * images);
 	backward(&s, gradient.var, ranks * images);
+	fill_rest(&s, gradient.var);
 	nk_collective(&s.nk, "all_reduce", NEURON_ALU_ADD, sum, gradient, ranks);
 	update(&s, next.var, sum.var);
 	nb_dma(nb, s.nk.out, nb_linear(loss.var, 0, sizeof(float)),
