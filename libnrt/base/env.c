@@ -8,7 +8,6 @@
 
 #include "base/env.h"
 
-#define EXEC_TIMEOUT_DEFAULT_MS	30000
 #define EXEC_TIMEOUT_MAX_S	86400	/* the driver takes no longer limit */
 #define MAX_CORE		65535
 #define MAX_STATUS		65535
@@ -212,7 +211,7 @@ NRT_STATUS nrt_env_read(struct nrt_env *env, struct nrt_error *error)
 			&env->stream_events, error) ||
 	    read_number("NEURON_EMU_PROFILE_EVENTS", MAX_PROFILE_EVENTS, PROFILE_EVENTS,
 			&env->profile_events, error) ||
-	    read_number("NEURON_RT_EXEC_TIMEOUT", INT_MAX, EXEC_TIMEOUT_DEFAULT_MS / 1000,
+	    read_number("NEURON_RT_EXEC_TIMEOUT", INT_MAX, NRT_TIMEOUT_MS / 1000,
 			&timeout, error))
 		return error->status;
 	env->root_comm = text_or_null("NEURON_RT_ROOT_COMM_ID");

@@ -10,6 +10,9 @@
 
 #include "base/error.h"
 
+/* The time limit when nobody sets one, as that of the driver. */
+#define NRT_TIMEOUT_MS	30000
+
 /**
  * struct nrt_env - the settings
  * @lnc: NEURON_LOGICAL_NC_CONFIG: physical cores of a virtual one; 0: as is usual

@@ -10,8 +10,6 @@
 /* Programs that a group keeps. */
 #define KEEP_CODES	64
 
-/* When no limit is set. */
-#define LIMIT_MS	30000
 /* How often to look whether a job hangs, and how long the reset of its core may take then. */
 #define LOOK_MS		50
 #define RESET_MS	300
@@ -385,7 +383,7 @@ NRT_STATUS nrt_cc_begin(struct nrt_cc_group *group, const struct nrt_cc_run *run
 static NRT_STATUS wait_for_end(struct nrt_world *world, const struct nrt_running *running,
 			       struct drm_neuron_wait_job *result, struct nrt_error *error)
 {
-	uint32_t ms = world->timeout_ms ? world->timeout_ms : LIMIT_MS;
+	uint32_t ms = world->timeout_ms ? world->timeout_ms : NRT_TIMEOUT_MS;
 	struct nrt_error ignored;
 	bool over = false;
 	NRT_STATUS status;

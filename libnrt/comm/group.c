@@ -6,14 +6,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/env.h"
 #include "base/event.h"
 #include "comm/group.h"
 #include "exec/compute.h"
 #include "hw/cc.h"
 
 #define MAX_RANKS		4096
-/* When the environment sets no limit. */
-#define MEET_TIMEOUT_MS		30000
 
 /**
  * struct member - a rank
@@ -500,7 +499,7 @@ static NRT_STATUS begin(struct nrt_model *model, const struct nrt_binding *bindi
 		snprintf(event.name, sizeof(event.name), "%.63s", model->neff->name);
 	}
 	pthread_mutex_lock(&comm->lock);
-	status = begin_locked(model, binding, timeout_ms ? timeout_ms : MEET_TIMEOUT_MS, error);
+	status = begin_locked(model, binding, timeout_ms ? timeout_ms : NRT_TIMEOUT_MS, error);
 	pthread_mutex_unlock(&comm->lock);
 	nrt_event_end(&event, status);
 	return status;

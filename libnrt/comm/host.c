@@ -5,14 +5,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/env.h"
 #include "base/event.h"
 #include "comm/host.h"
 
 #define MAX_RANKS	4096
 /* Of a gathering, with its NUL. */
 #define NAME		64
-/* When the environment sets no limit. */
-#define WAIT_MS		30000
 
 /**
  * struct nrt_gathering - a gathering under way
@@ -190,7 +189,7 @@ static NRT_STATUS explain_absence(struct nrt_meetings *meetings,
 static NRT_STATUS wait_for_all(struct nrt_meetings *meetings, struct nrt_gathering *gathering,
 			       const struct nrt_gather *gather, struct nrt_error *error)
 {
-	uint32_t timeout_ms = gather->timeout_ms ? gather->timeout_ms : WAIT_MS;
+	uint32_t timeout_ms = gather->timeout_ms ? gather->timeout_ms : NRT_TIMEOUT_MS;
 	struct timespec until = nrt_event_after(timeout_ms);
 	int ret = 0;
 

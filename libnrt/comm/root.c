@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/env.h"
 #include "comm/sockets.h"
 
 /* Connections besides those of the ranks. */
@@ -31,7 +32,6 @@
 #define MAX_MEETINGS	8
 /* For a stranger to say who he is, for a rank to come by both ways, and for anybody to read. */
 #define PATIENCE_MS	5000
-#define WAIT_MS		30000
 #define LOOK_MS		100
 /* For an address to be free. */
 #define LISTEN_MS	20000
@@ -151,7 +151,7 @@ static void meeting_drop(struct nrt_root *root, struct meeting *meeting)
 static struct meeting *meeting_new(struct nrt_root *root, const struct nrt_wire_head *head,
 				   bool shares)
 {
-	uint32_t wait = head->timeout_ms ? head->timeout_ms : WAIT_MS;
+	uint32_t wait = head->timeout_ms ? head->timeout_ms : NRT_TIMEOUT_MS;
 	struct meeting *meeting = calloc(1, sizeof(*meeting));
 	uint32_t i;
 
@@ -289,7 +289,7 @@ static void expire(struct nrt_root *root)
 			continue;
 		for (absent = 0; meeting->who[absent] >= 0; absent++)
 			;
-		wait = meeting->head.timeout_ms ? meeting->head.timeout_ms : WAIT_MS;
+		wait = meeting->head.timeout_ms ? meeting->head.timeout_ms : NRT_TIMEOUT_MS;
 		nrt_error_set(&why, NRT_TIMEOUT,
 			      "%u of %u ranks waited %u s in \"%s\"; number %u did not come",
 			      meeting->arrived, meeting->head.count, wait / 1000,

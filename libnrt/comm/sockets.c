@@ -12,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/env.h"
 #include "base/event.h"
 #include "comm/sockets.h"
 
-#define WAIT_MS		30000
 /* The root, which ends a meeting in time, is waited for a little longer. */
 #define GRACE_MS	1000
 #define RETRY_MS	50
@@ -275,7 +275,7 @@ static void strike_off(struct sockets *sockets, struct waiter *waiter)
 
 static NRT_STATUS await(struct sockets *sockets, struct waiter *waiter, struct nrt_error *error)
 {
-	uint32_t limit = waiter->what->timeout_ms ? waiter->what->timeout_ms : WAIT_MS;
+	uint32_t limit = waiter->what->timeout_ms ? waiter->what->timeout_ms : NRT_TIMEOUT_MS;
 	struct timespec until = nrt_event_after((uint64_t)limit + GRACE_MS);
 	int ret = 0;
 
@@ -517,7 +517,7 @@ static bool connect_tcp(struct sockets *sockets, const struct sockaddr_storage *
 	if (fd < 0)
 		return false;
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	nrt_wire_limit(fd, WAIT_MS);
+	nrt_wire_limit(fd, NRT_TIMEOUT_MS);
 	if (!connect(fd, (const struct sockaddr *)address, length) &&
 	    greet(sockets, fd, NULL, 0, welcome, sizeof(*welcome))) {
 		nrt_wire_limit_reads(fd, 0);
@@ -542,7 +542,7 @@ static NRT_STATUS connect_local(struct sockets *sockets, struct nrt_wire_welcome
 		return nrt_error_set(error, NRT_FAILURE,
 				     "rank %u of %u: no local socket of the root: %s; the ranks must be processes of one machine",
 				     sockets->rank, sockets->count, strerror(errno));
-	nrt_wire_limit(fd, WAIT_MS);
+	nrt_wire_limit(fd, NRT_TIMEOUT_MS);
 	if (!nrt_wire_same_user(fd))
 		return nrt_error_set(error, NRT_FAILURE,
 				     "rank %u of %u: the root is of another user", sockets->rank,
@@ -561,7 +561,7 @@ static NRT_STATUS find_root(struct sockets *sockets, const struct nrt_sockets_of
 			    struct nrt_error *error)
 {
 	const struct timespec nap = { .tv_nsec = RETRY_MS * 1000000 };
-	uint64_t until = nrt_wire_now_ms() + (what->timeout_ms ? what->timeout_ms : WAIT_MS);
+	uint64_t until = nrt_wire_now_ms() + (what->timeout_ms ? what->timeout_ms : NRT_TIMEOUT_MS);
 	struct nrt_wire_welcome welcome;
 
 	do {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/env.h"
 #include "base/event.h"
 #include "exec/checks.h"
 #include "exec/compute.h"
@@ -15,7 +16,6 @@
  * Where a program waits for a collective, the CC-core waits for a peer, and can say for which. So
  * its time limit ends first, which is the driver's if the environment sets none.
  */
-#define LIMIT_MS	30000
 #define GRACE_MS	1000
 
 /**
@@ -159,7 +159,7 @@ static uint32_t limit_of(const struct execution *execution)
 	if (!execution->model->cc)
 		return limit;
 	if (!limit)
-		limit = LIMIT_MS;
+		limit = NRT_TIMEOUT_MS;
 	return limit < UINT32_MAX - GRACE_MS ? limit + GRACE_MS : limit;
 }
 
