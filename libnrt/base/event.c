@@ -71,13 +71,16 @@ uint64_t nrt_event_now(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+struct timespec nrt_event_time(uint64_t ns)
+{
+	return (struct timespec){
+		.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000),
+	};
+}
+
 struct timespec nrt_event_after(uint64_t ms)
 {
-	uint64_t then = nrt_event_now() + ms * 1000000;
-
-	return (struct timespec){
-		.tv_sec = (time_t)(then / 1000000000), .tv_nsec = (long)(then % 1000000000),
-	};
+	return nrt_event_time(nrt_event_now() + ms * 1000000);
 }
 
 void nrt_event_begin(struct nrt_event *event, enum nrt_event_type type)

@@ -511,8 +511,6 @@ static inline const void *emb_elements(const struct drm_neuron_array *array, siz
 nrt_open_all_fn emb_open_all;
 void emb_close(struct nrt_chip *chip);
 uint64_t emb_now_ns(void);
-/* A time of that clock. */
-struct timespec emb_timespec(uint64_t ns);
 /* With the clock of emb_now_ns(). */
 void emb_cond_init(pthread_cond_t *cond);
 /* Somebody may wait for what no interrupt announces. */

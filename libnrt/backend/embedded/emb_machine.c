@@ -12,6 +12,7 @@
 
 #include "backend/embedded/emb.h"
 #include "backend/embedded/emb_debug.h"
+#include "base/event.h"
 #include "base/thread.h"
 #include "trn/fabric.h"
 #include "trn/pool.h"
@@ -45,11 +46,6 @@ uint64_t emb_now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (uint64_t)now.tv_sec * NS + (uint64_t)now.tv_nsec;
-}
-
-struct timespec emb_timespec(uint64_t ns)
-{
-	return (struct timespec){ .tv_sec = (time_t)(ns / NS), .tv_nsec = (long)(ns % NS) };
 }
 
 uint32_t emb_read(const struct nrt_chip *chip, uint64_t offset)
@@ -126,7 +122,7 @@ static const struct trn_port emb_port = {
 
 void emb_wait_irq(struct nrt_chip *chip, uint64_t seen, uint64_t deadline_ns)
 {
-	const struct timespec until = emb_timespec(deadline_ns);
+	const struct timespec until = nrt_event_time(deadline_ns);
 	struct emb_machine *machine = chip->machine;
 	int late = 0;
 
@@ -180,7 +176,7 @@ static uint64_t look_after(struct nrt_chip *chip)
 
 static void keeper_wait(struct nrt_chip *chip, uint64_t next)
 {
-	const struct timespec until = emb_timespec(next);
+	const struct timespec until = nrt_event_time(next);
 	struct emb_machine *machine = chip->machine;
 
 	if (next)

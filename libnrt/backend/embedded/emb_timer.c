@@ -4,6 +4,7 @@
  * (Documentation/hardware/faults.rst). One thread serves all chips, and sleeps when nothing is
  * late. Chips that a debugger runs have no timer: they take no time of the host.
  */
+#include "base/event.h"
 #include "base/thread.h"
 #include "backend/embedded/emb.h"
 
@@ -46,7 +47,7 @@ static void wait_for(struct emb_timer *timer, const struct nrt_chip *chip)
 		pthread_cond_wait(&timer->changed, &timer->lock);
 		return;
 	}
-	until = emb_timespec(chip->expires_ns);
+	until = nrt_event_time(chip->expires_ns);
 	pthread_cond_timedwait(&timer->changed, &timer->lock, &until);
 }
 
