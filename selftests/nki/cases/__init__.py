@@ -66,10 +66,14 @@ class Case:
 
 
 class Table:
-    """Cases that run as one kernel."""
+    """Cases that run as one kernel.
 
-    def __init__(self, name):
-        self.name = name
+    With two cores both of them run a case, and what they make lies behind each other: that of core
+    0 first.
+    """
+
+    def __init__(self, name, cores=1):
+        self.name, self.cores = name, cores
         self.cases = {}
         TABLES[name] = self
 
@@ -168,7 +172,7 @@ def rows(*values, dtype=np.float32):
     return np.array(values, dtype)
 
 
-def _stored(tensor):
+def _stored(tensor, cores):
     """A tensor that a kernel may return, with the contents of a tile or a tensor."""
     if tensor.buffer is nl.shared_hbm:
         return tensor
@@ -176,12 +180,12 @@ def _stored(tensor):
         copied = nl.ndarray(tensor.shape, tensor.dtype)
         nisa.tensor_copy(copied, tensor, engine=nisa.engine.vector)
         tensor = copied
-    out = nl.ndarray(tensor.shape, tensor.dtype, buffer=nl.shared_hbm)
-    nisa.dma_copy(out, tensor)
+    out = nl.ndarray((cores,) + tensor.shape, tensor.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(out[nl.program_id(0) if cores == 2 else 0], tensor)
     return out
 
 
-def launch(cases, target):
+def launch(cases, target, cores):
     """{case: arrays}"""
     counts = []
 
@@ -197,12 +201,12 @@ def launch(cases, target):
                 _running.pop()
             made = made if isinstance(made, (tuple, list)) else (made,)
             counts.append(len(made))
-            outs += [_stored(tensor) for tensor in made]
+            outs += [_stored(tensor, cores) for tensor in made]
         return tuple(outs)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        arrays = kernel()
+        arrays = kernel[cores]() if cores > 1 else kernel()
     arrays = list(arrays) if isinstance(arrays, (tuple, list)) else [arrays]
     return {case: [arrays.pop(0) for _ in range(n)] for case, n in zip(cases, counts)}
 
@@ -211,15 +215,16 @@ def launch(cases, target):
 def results(table, target):
     """{case: arrays, or the exception}; where all of them fail together, each runs alone."""
     cases = [case for case in TABLES[table].cases.values() if case.on(target)]
+    cores = TABLES[table].cores
     together = [case for case in cases if case.refused is None]
     alone, found = [case for case in cases if case.refused is not None], {}
     try:
-        found.update(launch(together, target) if together else {})
+        found.update(launch(together, target, cores) if together else {})
     except Exception:  # pylint: disable=broad-except
         alone += together
     for case in alone:
         try:
-            found.update(launch([case], target))
+            found.update(launch([case], target, cores))
         except Exception as error:  # pylint: disable=broad-except
             found[case] = error
     return found
