@@ -15,10 +15,11 @@
 #define GROW_BYTES	(64 * 1024)
 #define INST_ALIGN	_Alignof(struct neuron_inst)
 
-/* The archive as the caller has it. */
+/* The archive as the caller has it, and how many bytes it may unpack to. */
 struct span {
 	const uint8_t *data;
 	size_t size;
+	uint64_t limit;
 };
 
 const char *neff_subgraph_path(const char *path, unsigned int *graph)
@@ -113,12 +114,12 @@ static NRT_STATUS read_contents(struct archive *archive, const struct span *from
 					     file->name, archive_error_string(archive));
 		if (offset < 0 || (uint64_t)offset != file->size)
 			return nrt_error_set(error, NRT_INVALID,
-					     "NEFF: archive: %s: sparse files are not supported",
+					     "NEFF: archive: %s: sparse files are not supported; pack it without tar's --sparse",
 					     file->name);
 		if (size > *left)
 			return nrt_error_set(error, NRT_RESOURCE,
-					     "NEFF: archive: %s: unpacks to more than the limit",
-					     file->name);
+					     "NEFF: archive: %s: with it the files have more than %llu bytes, the most to unpack; make large constants inputs",
+					     file->name, (unsigned long long)from->limit);
 		*left -= size;
 		if (borrow(file, from, block, size))
 			continue;
@@ -136,7 +137,9 @@ static struct neff_file *add_file(struct neff *neff, unsigned int graph, const c
 	struct neff_file *files;
 
 	if (neff->nr_files == MAX_FILES) {
-		nrt_error_set(error, NRT_INVALID, "NEFF: archive: more than %u files", MAX_FILES);
+		nrt_error_set(error, NRT_INVALID,
+			      "NEFF: archive: more than %u files; neuron-packager lint tells which ones nothing names",
+			      MAX_FILES);
 		return NULL;
 	}
 	/* Powers of two, so that adding stays cheap. */
@@ -153,7 +156,7 @@ static struct neff_file *add_file(struct neff *neff, unsigned int graph, const c
 	files = &neff->files[neff->nr_files];
 	memset(files, 0, sizeof(*files));
 	files->graph = graph;
-	files->name = neff_copy_name(name, "archive", error);
+	files->name = neff_copy_name(name, "archive: file", error);
 	if (!files->name)
 		return NULL;
 	neff->nr_files++;
@@ -175,11 +178,14 @@ static NRT_STATUS read_entry(struct neff *neff, struct archive *archive,
 	if (!name)
 		return NRT_SUCCESS;
 	if (archive_entry_hardlink(entry))
-		return nrt_error_set(error, NRT_INVALID, "NEFF: archive: %.200s is a link", path);
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEFF: archive: %.200s is a link; pack the file itself", path);
 	if (graph >= neff->nr_graphs)
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: archive: %.200s belongs to subgraph %u, but a model for LNC %u has %u",
-				     path, graph, neff->lnc, neff->nr_graphs);
+				     "NEFF: archive: %.200s belongs to subgraph %u, but a model for LNC %u has %u; remove it%s",
+				     path, graph, neff->lnc, neff->nr_graphs,
+				     graph < NEFF_MAX_GRAPHS ?
+				     ", or make lnc_size and num_tpb 2" : "");
 	file = add_file(neff, graph, name, error);
 	if (!file)
 		return error->status;
@@ -187,8 +193,10 @@ static NRT_STATUS read_entry(struct neff *neff, struct archive *archive,
 }
 
 static NRT_STATUS read_entries(struct neff *neff, struct archive *archive,
-			       const struct span *from, uint64_t left, struct nrt_error *error)
+			       const struct span *from, struct nrt_error *error)
 {
+	uint64_t left = from->limit;
+
 	for (;;) {
 		struct archive_entry *entry;
 		int ret = archive_read_next_header(archive, &entry);
@@ -223,7 +231,7 @@ static NRT_STATUS sort_files(struct neff *neff, struct nrt_error *error)
 	for (i = 1; i < neff->nr_files; i++)
 		if (!compare_files(&neff->files[i - 1], &neff->files[i]))
 			return nrt_error_set(error, NRT_INVALID,
-					     "NEFF: archive: sg%02u/%s is there twice",
+					     "NEFF: archive: sg%02u/%s is there twice; pack it once",
 					     neff->files[i].graph, neff->files[i].name);
 	return NRT_SUCCESS;
 }
@@ -231,7 +239,7 @@ static NRT_STATUS sort_files(struct neff *neff, struct nrt_error *error)
 NRT_STATUS neff_read_archive(struct neff *neff, const void *data, size_t size,
 			     uint64_t unpacked_bytes, struct nrt_error *error)
 {
-	const struct span from = { data, size };
+	const struct span from = { data, size, unpacked_bytes };
 	struct archive *archive = archive_read_new();
 	NRT_STATUS status;
 
@@ -244,7 +252,7 @@ NRT_STATUS neff_read_archive(struct neff *neff, const void *data, size_t size,
 				       "NEFF: archive: %s; copy or build the file again",
 				       archive_error_string(archive) ?: "cannot be opened");
 	else
-		status = read_entries(neff, archive, &from, unpacked_bytes, error);
+		status = read_entries(neff, archive, &from, error);
 	archive_read_free(archive);
 	return status ? status : sort_files(neff, error);
 }

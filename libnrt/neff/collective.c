@@ -19,39 +19,35 @@ struct reader {
 	char where[64];
 };
 
-static NRT_STATUS refuse(struct reader *reader, const char *what)
+static NRT_STATUS wrong_length(struct reader *reader, const char *list, size_t length,
+			       unsigned int max)
 {
-	return nrt_error_set(reader->error, NRT_INVALID, "NEFF: %s: %s", reader->where, what);
+	return nrt_error_set(reader->error, NRT_INVALID,
+			     "NEFF: %s: %s has %zu elements, not 1 to %u", reader->where, list,
+			     length, max);
 }
 
 /* --- What it does --- */
 
 static NRT_STATUS read_op(struct reader *reader)
 {
-	unsigned int op = 0, reduce = 0;
-	const char *name;
+	const char *ops[NRT_PLAN_NR_OPS], *reduces[NRT_PLAN_NR_REDUCES];
+	unsigned int i, op, reduce;
 
-	if (neff_json_string(reader->object, reader->where, "op", &name, reader->error))
-		return reader->error->status;
 	/* A ring is a permute with a list. */
-	while (op < NRT_PLAN_NR_OPS &&
-	       (op == NRT_PLAN_PERMUTE_RING || strcmp(nrt_plan_op_name(op), name)))
-		op++;
-	if (op == NRT_PLAN_NR_OPS)
-		return nrt_error_set(reader->error, NRT_INVALID,
-				     "NEFF: %s: op \"%.32s\" is not supported", reader->where,
-				     name);
+	for (i = 0; i < NRT_PLAN_NR_OPS; i++)
+		ops[i] = i == NRT_PLAN_PERMUTE_RING ? NULL : nrt_plan_op_name(i);
+	if (neff_json_choice(reader->object, reader->where, "op", ops, NRT_PLAN_NR_OPS, &op,
+			     reader->error))
+		return reader->error->status;
 	reader->to->op = (enum nrt_plan_op)op;
 	if (!json_object_object_get_ex(reader->object, "reduce", NULL))
 		return NRT_SUCCESS;
-	if (neff_json_string(reader->object, reader->where, "reduce", &name, reader->error))
+	for (i = 0; i < NRT_PLAN_NR_REDUCES; i++)
+		reduces[i] = nrt_plan_reduce_name(i);
+	if (neff_json_choice(reader->object, reader->where, "reduce", reduces,
+			     NRT_PLAN_NR_REDUCES, &reduce, reader->error))
 		return reader->error->status;
-	while (reduce < NRT_PLAN_NR_REDUCES && strcmp(nrt_plan_reduce_name(reduce), name))
-		reduce++;
-	if (reduce == NRT_PLAN_NR_REDUCES)
-		return nrt_error_set(reader->error, NRT_INVALID,
-				     "NEFF: %s: reduce \"%.32s\" is not add, min or max",
-				     reader->where, name);
 	reader->to->reduce = (enum nrt_plan_reduce)reduce;
 	return NRT_SUCCESS;
 }
@@ -75,26 +71,28 @@ static NRT_STATUS read_numbers(struct reader *reader)
 
 /* --- Who takes part --- */
 
-/* @count integers below the number of ranks. */
-static NRT_STATUS read_ranks(struct reader *reader, struct json_object *list, const char *key,
-			     size_t count, uint32_t *out)
+/* Element @e of @lists, the member @key: @count integers below the number of ranks. */
+static NRT_STATUS read_ranks(struct reader *reader, struct json_object *lists, const char *key,
+			     unsigned int e, size_t count, uint32_t *out)
 {
-	struct json_object *value;
+	struct json_object *list;
+	char place[64];
+	int64_t rank;
 	size_t i;
 
-	if (!json_object_is_type(list, json_type_array) || json_object_array_length(list) != count)
+	if (neff_json_element(lists, e, reader->where, key, json_type_array, &list,
+			      reader->error))
+		return reader->error->status;
+	if (json_object_array_length(list) != count)
 		return nrt_error_set(reader->error, NRT_INVALID,
-				     "NEFF: %s: each element of \"%s\" is a list of %zu ranks",
-				     reader->where, key, count);
+				     "NEFF: %s: element %u of \"%s\" has %zu ranks, and each must have %zu",
+				     reader->where, e, key, json_object_array_length(list), count);
+	snprintf(place, sizeof(place), "%s[%u]", key, e);
 	for (i = 0; i < count; i++) {
-		value = json_object_array_get_idx(list, i);
-		if (!json_object_is_type(value, json_type_int) ||
-		    json_object_get_int64(value) < 0 ||
-		    json_object_get_int64(value) >= NRT_PLAN_MAX_RANKS)
-			return nrt_error_set(reader->error, NRT_INVALID,
-					     "NEFF: %s: \"%s\" has what is no rank from 0 to %d",
-					     reader->where, key, NRT_PLAN_MAX_RANKS - 1);
-		out[i] = (uint32_t)json_object_get_int64(value);
+		if (neff_json_element_int(list, i, reader->where, place, 0,
+					  NRT_PLAN_MAX_RANKS - 1, &rank, reader->error))
+			return reader->error->status;
+		out[i] = (uint32_t)rank;
 	}
 	return NRT_SUCCESS;
 }
@@ -108,7 +106,7 @@ static NRT_STATUS check_disjoint(struct reader *reader)
 	for (i = 0; i < to->nr_groups * to->group_size; i++) {
 		if (seen[to->ranks[i]])
 			return nrt_error_set(reader->error, NRT_INVALID,
-					     "NEFF: %s: rank %u is twice in the replica groups",
+					     "NEFF: %s: rank %u is twice in \"replica_groups\", and belongs into one group",
 					     reader->where, to->ranks[i]);
 		seen[to->ranks[i]] = true;
 	}
@@ -119,24 +117,30 @@ static NRT_STATUS read_groups(struct reader *reader)
 {
 	struct neff_collective *to = reader->to;
 	struct json_object *list, *first;
+	size_t nr, size;
 	unsigned int i;
 
 	if (neff_json_get(reader->object, reader->where, "replica_groups", json_type_array, true,
 			  &list, reader->error))
 		return reader->error->status;
-	to->nr_groups = (unsigned int)json_object_array_length(list);
-	first = to->nr_groups ? json_object_array_get_idx(list, 0) : NULL;
-	if (to->nr_groups > NEFF_MAX_REPLICA_GROUPS || !json_object_is_type(first, json_type_array))
-		return refuse(reader, "\"replica_groups\" has 1 to 16 lists of ranks");
-	to->group_size = (unsigned int)json_object_array_length(first);
-	if (!to->group_size || to->group_size > NRT_PLAN_MAX_RANKS)
-		return refuse(reader, "a replica group has 1 to 256 ranks");
+	nr = json_object_array_length(list);
+	if (!nr || nr > NEFF_MAX_REPLICA_GROUPS)
+		return wrong_length(reader, "\"replica_groups\"", nr, NEFF_MAX_REPLICA_GROUPS);
+	if (neff_json_element(list, 0, reader->where, "replica_groups", json_type_array, &first,
+			      reader->error))
+		return reader->error->status;
+	size = json_object_array_length(first);
+	if (!size || size > NRT_PLAN_MAX_RANKS)
+		return wrong_length(reader, "element 0 of \"replica_groups\"", size,
+				    NRT_PLAN_MAX_RANKS);
+	to->nr_groups = (unsigned int)nr;
+	to->group_size = (unsigned int)size;
 	to->ranks = calloc((size_t)to->nr_groups * to->group_size, sizeof(*to->ranks));
 	if (!to->ranks)
 		return nrt_error_memory(reader->error);
 	for (i = 0; i < to->nr_groups; i++)
-		if (read_ranks(reader, json_object_array_get_idx(list, i), "replica_groups",
-			       to->group_size, to->ranks + i * to->group_size))
+		if (read_ranks(reader, list, "replica_groups", i, to->group_size,
+			       to->ranks + i * to->group_size))
 			return reader->error->status;
 	return check_disjoint(reader);
 }
@@ -152,14 +156,17 @@ static NRT_STATUS read_pairs(struct reader *reader)
 			  to->op == NRT_PLAN_PERMUTE, &list, reader->error))
 		return reader->error->status;
 	nr = list ? json_object_array_length(list) : 0;
-	if (nr > MAX_PAIRS || (list && to->op != NRT_PLAN_PERMUTE))
-		return refuse(reader, "\"pairs\" are those of a permute, 256 at most");
+	if (list && to->op != NRT_PLAN_PERMUTE)
+		return nrt_error_set(reader->error, NRT_INVALID,
+				     "NEFF: %s: only op \"permute\" has \"pairs\"; leave it out",
+				     reader->where);
+	if (nr > MAX_PAIRS)
+		return wrong_length(reader, "\"pairs\"", nr, MAX_PAIRS);
 	to->pairs = calloc(nr + 1, sizeof(*to->pairs));
 	if (!to->pairs)
 		return nrt_error_memory(reader->error);
 	for (; to->nr_pairs < nr; to->nr_pairs++) {
-		if (read_ranks(reader, json_object_array_get_idx(list, to->nr_pairs), "pairs", 2,
-			       pair))
+		if (read_ranks(reader, list, "pairs", to->nr_pairs, 2, pair))
 			return reader->error->status;
 		to->pairs[to->nr_pairs] = (struct nrt_plan_pair){
 			.source = (uint16_t)pair[0],
@@ -175,41 +182,17 @@ static NRT_STATUS find_tensor(struct reader *reader, const char *key, bool writt
 			      unsigned int *index)
 {
 	const struct neff_var *var;
-	const char *name;
 
-	if (neff_json_string(reader->object, reader->where, key, &name, reader->error))
+	if (neff_json_var(reader->graph, reader->object, reader->where, key, index,
+			  reader->error))
 		return reader->error->status;
-	var = neff_find_var(reader->graph, name);
-	if (!var)
-		return nrt_error_set(reader->error, NRT_INVALID,
-				     "NEFF: %s: %s \"%.64s\" is no variable", reader->where, key,
-				     name);
-	*index = (unsigned int)(var - reader->graph->vars);
+	var = &reader->graph->vars[*index];
 	if (var->type == NEFF_VAR_OUTPUT || var->type == NEFF_VAR_TMP ||
 	    var->type == NEFF_VAR_VIRTUAL || (!written && var->type == NEFF_VAR_INPUT))
 		return NRT_SUCCESS;
 	return nrt_error_set(reader->error, NRT_INVALID,
 			     "NEFF: %s: %s \"%.64s\" must be an output, a tmp-buf or a virtual variable%s",
 			     reader->where, key, var->name, written ? "" : ", or an input");
-}
-
-static NRT_STATUS read_dtype(struct reader *reader)
-{
-	const char *name, *known;
-	unsigned int i;
-
-	if (neff_json_string(reader->object, reader->where, "dtype", &name, reader->error))
-		return reader->error->status;
-	for (i = 0; i < NEURON_NR_DTYPES; i++) {
-		known = neff_dtype_name(i);
-		if (known && !strcmp(known, name))
-			break;
-	}
-	if (i == NEURON_NR_DTYPES)
-		return nrt_error_set(reader->error, NRT_INVALID, "NEFF: %s: no dtype \"%.32s\"",
-				     reader->where, name);
-	reader->to->dtype = (enum neuron_dtype)i;
-	return NRT_SUCCESS;
 }
 
 static NRT_STATUS check_sizes(struct reader *reader)
@@ -222,17 +205,27 @@ static NRT_STATUS check_sizes(struct reader *reader)
 			to->op == NRT_PLAN_REDUCE_SCATTER_V;
 	bool gathers = each || to->op == NRT_PLAN_ALL_GATHER || to->op == NRT_PLAN_ALL_GATHER_V;
 	uint64_t in = scatters ? to->group_size : 1, out = gathers ? to->group_size : 1;
-	unsigned int element = nrt_plan_type_size(to->dtype);
+	uint64_t block = in * nrt_plan_type_size(to->dtype);
 
-	to->count = element ? input->size / in / element : 0;
-	if (to->count && to->count * element * in == input->size &&
-	    to->count * element * out == output->size)
+	if (!block)
+		return nrt_error_set(reader->error, NRT_INVALID,
+				     "NEFF: %s: collectives have no elements of dtype %s; use float32",
+				     reader->where, neff_dtype_name(to->dtype));
+	if (input->size % block)
+		return nrt_error_set(reader->error, NRT_INVALID,
+				     "NEFF: %s: %s of %u ranks: input \"%.64s\" has %llu bytes, not a multiple of %llu",
+				     reader->where, nrt_plan_op_name(to->op), to->group_size,
+				     input->name, (unsigned long long)input->size,
+				     (unsigned long long)block);
+	to->count = input->size / block;
+	if (output->size == input->size / in * out)
 		return NRT_SUCCESS;
 	return nrt_error_set(reader->error, NRT_INVALID,
-			     "NEFF: %s: %s of %u ranks: \"%.64s\" of %llu bytes and \"%.64s\" of %llu bytes do not fit together, or not elements of %u bytes",
+			     "NEFF: %s: %s of %u ranks: input \"%.64s\" has %llu bytes, so output \"%.64s\" must have %llu, not %llu",
 			     reader->where, nrt_plan_op_name(to->op), to->group_size, input->name,
 			     (unsigned long long)input->size, output->name,
-			     (unsigned long long)output->size, element);
+			     (unsigned long long)(input->size / in * out),
+			     (unsigned long long)output->size);
 }
 
 /* Rows of numbers of all ranks: how much goes where. */
@@ -247,8 +240,8 @@ static NRT_STATUS read_metadata(struct reader *reader)
 	for (i = 0; !neff_has_metadata(to) && i < 3; i++)
 		if (json_object_object_get_ex(reader->object, keys[i], NULL))
 			return nrt_error_set(reader->error, NRT_INVALID,
-					     "NEFF: %s: %s has no \"%s\"", reader->where,
-					     nrt_plan_op_name(to->op), keys[i]);
+					     "NEFF: %s: %s has no \"%s\"; leave it out",
+					     reader->where, nrt_plan_op_name(to->op), keys[i]);
 	if (!neff_has_metadata(to))
 		return NRT_SUCCESS;
 	if (neff_json_int_or(reader->object, reader->where, keys[1], 0, 1, 0, &known,
@@ -279,7 +272,8 @@ static NRT_STATUS read_tensors(struct reader *reader)
 		return reader->error->status;
 	if (to->op == NRT_PLAN_BARRIER)
 		return NRT_SUCCESS;
-	if (read_dtype(reader) || find_tensor(reader, "input", false, &to->input) ||
+	if (neff_json_dtype(reader->object, reader->where, "dtype", &to->dtype, reader->error) ||
+	    find_tensor(reader, "input", false, &to->input) ||
 	    find_tensor(reader, "output", true, &to->output))
 		return reader->error->status;
 	to->in_place = to->input == to->output;
@@ -314,8 +308,8 @@ static NRT_STATUS read_one(struct reader *reader)
 		"priority", "semaphore", "metadata", "recv_counts_known", "has_rdispls", NULL,
 	};
 
-	if (!json_object_is_type(reader->object, json_type_object))
-		return refuse(reader, "not an object");
+	if (neff_json_object(reader->object, reader->where, reader->error))
+		return reader->error->status;
 	if (neff_json_only(reader->object, reader->where, allowed, reader->error) ||
 	    read_op(reader) || read_numbers(reader) || read_groups(reader) ||
 	    read_pairs(reader) || read_tensors(reader))
@@ -333,7 +327,7 @@ static NRT_STATUS check_starts(const struct neff_graph *graph, struct nrt_error 
 		if (var->type == NEFF_VAR_CC_SEM &&
 		    var->first + var->count > graph->nr_collectives)
 			return nrt_error_set(error, NRT_INVALID,
-					     "NEFF: def.json: variable \"%s\": starts collective %u, and there are %u",
+					     "NEFF: def.json: variable \"%s\": starts collective %u, and \"collectives\" has %u",
 					     var->name, var->first + var->count - 1,
 					     graph->nr_collectives);
 	}
@@ -352,11 +346,11 @@ NRT_STATUS neff_read_collectives(struct neff_graph *graph, struct json_object *r
 	nr = list ? json_object_array_length(list) : 0;
 	if (nr > NEFF_MAX_COLLECTIVES)
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: def.json: %zu collectives, and %u are the most", nr,
-				     NEFF_MAX_COLLECTIVES);
+				     "NEFF: def.json: \"collectives\" has %zu elements, not 0 to %u",
+				     nr, NEFF_MAX_COLLECTIVES);
 	if (nr && graph->index)
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: sg01/def.json: only the first core of a pair starts collectives");
+				     "NEFF: def.json: only the first core of a pair starts collectives; put them into sg00/def.json");
 	graph->collectives = calloc(nr + 1, sizeof(*graph->collectives));
 	if (!graph->collectives)
 		return nrt_error_memory(error);

@@ -23,18 +23,19 @@ static NRT_STATUS read_sources(struct neff_graph *graph, struct json_object *roo
 		return error->status;
 	count = json_object_array_length(list);
 	if (count > MAX_SOURCES)
-		return nrt_error_set(error, NRT_INVALID, "NEFF: %s: more than %d files", where,
-				     MAX_SOURCES);
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEFF: %s: \"files\" has %zu elements, not 0 to %d", where,
+				     count, MAX_SOURCES);
 	graph->sources = calloc(count + 1, sizeof(*graph->sources));
 	if (!graph->sources)
 		return nrt_error_memory(error);
 	while (graph->nr_sources < count) {
-		struct json_object *name = json_object_array_get_idx(list, graph->nr_sources);
+		struct json_object *name;
 		char *copy;
 
-		if (!json_object_is_type(name, json_type_string))
-			return nrt_error_set(error, NRT_INVALID,
-					     "NEFF: %s: \"files\" must hold strings", where);
+		if (neff_json_element(list, graph->nr_sources, where, "files", json_type_string,
+				      &name, error))
+			return error->status;
 		copy = neff_copy_name(json_object_get_string(name), where, error);
 		if (!copy)
 			return error->status;
@@ -43,9 +44,10 @@ static NRT_STATUS read_sources(struct neff_graph *graph, struct json_object *roo
 	return NRT_SUCCESS;
 }
 
-/* One number of an entry. */
-static NRT_STATUS get_number(struct json_object *entry, size_t i, const char *where, int64_t min,
-			     int64_t max, int64_t *out, struct nrt_error *error)
+/* Number @i of an entry, which is @what. */
+static NRT_STATUS get_number(struct json_object *entry, size_t i, const char *what,
+			     const char *where, int64_t min, int64_t max, int64_t *out,
+			     struct nrt_error *error)
 {
 	struct json_object *number = json_object_array_get_idx(entry, i);
 
@@ -53,8 +55,8 @@ static NRT_STATUS get_number(struct json_object *entry, size_t i, const char *wh
 							    min - 1;
 	if (*out < min || *out > max)
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: %s: number %zu of an entry must be an integer from %lld to %lld",
-				     where, i, (long long)min, (long long)max);
+				     "NEFF: %s: the %s must be an integer from %lld to %lld",
+				     where, what, (long long)min, (long long)max);
 	return NRT_SUCCESS;
 }
 
@@ -67,10 +69,12 @@ static NRT_STATUS read_entry(const struct neff_graph *graph, unsigned int e,
 	if (!json_object_is_type(entry, json_type_array) ||
 	    json_object_array_length(entry) != ENTRY_INTS)
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: %s: an entry must be [instruction, file, line]", where);
-	if (get_number(entry, 0, where, first, (int64_t)graph->image_count[e] - 1, &pc, error) ||
-	    get_number(entry, 1, where, -1, (int64_t)graph->nr_sources - 1, &file, error) ||
-	    get_number(entry, 2, where, 0, UINT32_MAX, &number, error))
+				     "NEFF: %s: must be [instruction, file, line]", where);
+	if (get_number(entry, 0, "instruction, above that of the entry before,", where, first,
+		       (int64_t)graph->image_count[e] - 1, &pc, error) ||
+	    get_number(entry, 1, "file", where, -1, (int64_t)graph->nr_sources - 1, &file,
+		       error) ||
+	    get_number(entry, 2, "line", where, 0, UINT32_MAX, &number, error))
 		return error->status;
 	line->pc = (uint32_t)pc;
 	line->source = (int32_t)file;
@@ -84,19 +88,21 @@ static NRT_STATUS read_lines(struct neff_graph *graph, unsigned int e, struct js
 	size_t count = json_object_array_length(list);
 	struct neff_line *lines;
 	int64_t first = 0;
+	char place[352];
 	size_t i;
 
 	/* The entries ascend. */
 	if (count > graph->image_count[e])
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: %s: more entries than the %u instructions", where,
-				     graph->image_count[e]);
+				     "NEFF: %s: %zu entries for %u instructions; each has one at most",
+				     where, count, graph->image_count[e]);
 	lines = calloc(count + 1, sizeof(*lines));
 	if (!lines)
 		return nrt_error_memory(error);
 	graph->lines[e] = lines;
 	for (i = 0; i < count; i++) {
-		if (read_entry(graph, e, json_object_array_get_idx(list, i), where, first,
+		snprintf(place, sizeof(place), "%s: entry %zu", where, i);
+		if (read_entry(graph, e, json_object_array_get_idx(list, i), place, first,
 			       &lines[i], error))
 			return error->status;
 		first = (int64_t)lines[i].pc + 1;
@@ -117,7 +123,8 @@ static NRT_STATUS read_engines(struct neff_graph *graph, struct json_object *roo
 		return error->status;
 	for (e = 0; e < NEURON_NR_ENGINES; e++)
 		allowed[e] = neff_engine_name(e);
-	if (neff_json_only(lines, file, allowed, error))
+	snprintf(where, sizeof(where), "%.255s: \"lines\"", file);
+	if (neff_json_only(lines, where, allowed, error))
 		return error->status;
 	for (e = 0; e < NEURON_NR_ENGINES; e++) {
 		snprintf(where, sizeof(where), "%.255s: %s engine", file, allowed[e]);

@@ -8,16 +8,6 @@
 
 #include "neff/json.h"
 
-static int find_engine(const char *name)
-{
-	unsigned int e;
-
-	for (e = 0; e < NEURON_NR_ENGINES; e++)
-		if (!strcmp(neff_engine_name(e), name))
-			return (int)e;
-	return -1;
-}
-
 static NRT_STATUS get_file(struct neff_graph *graph, struct json_object *object,
 			   const char *where, const char *key, const struct neff_file **file,
 			   struct nrt_error *error)
@@ -41,30 +31,25 @@ static NRT_STATUS read_image(struct neff_graph *graph, unsigned int e,
 
 	if (!count || file->size % NEURON_INST_SIZE || count > UINT32_MAX)
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: %s: %zu bytes are not a whole number of %d-byte instructions",
+				     "NEFF: %s: %zu bytes are not one or more whole instructions of %d bytes; assemble or build it again",
 				     file->name, file->size, NEURON_INST_SIZE);
 	graph->image[e] = (const struct neuron_inst *)file->data;
 	graph->image_count[e] = (uint32_t)count;
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS read_engine(struct neff_graph *graph, const char *name,
+static NRT_STATUS read_engine(struct neff_graph *graph, unsigned int e,
 			      struct json_object *object, struct nrt_error *error)
 {
 	static const char *const allowed[] = { "instructions", "descriptors", NULL };
 	const struct neff_file *file;
 	char where[64];
-	int e = find_engine(name);
 
-	if (e < 0)
-		return nrt_error_set(error, NRT_INVALID, "NEFF: def.json: no engine \"%.32s\"",
-				     name);
-	snprintf(where, sizeof(where), "def.json: engine \"%s\"", name);
-	if (!json_object_is_type(object, json_type_object))
-		return nrt_error_set(error, NRT_INVALID, "NEFF: %s: not an object", where);
-	if (neff_json_only(object, where, allowed, error) ||
+	snprintf(where, sizeof(where), "def.json: engine \"%s\"", neff_engine_name(e));
+	if (neff_json_object(object, where, error) ||
+	    neff_json_only(object, where, allowed, error) ||
 	    get_file(graph, object, where, "instructions", &file, error) ||
-	    read_image(graph, (unsigned int)e, file, error))
+	    read_image(graph, e, file, error))
 		return error->status;
 	if (!json_object_object_get_ex(object, "descriptors", NULL))
 		return NRT_SUCCESS;
@@ -76,25 +61,20 @@ static NRT_STATUS read_engine(struct neff_graph *graph, const char *name,
 static NRT_STATUS read_engines(struct neff_graph *graph, struct json_object *root,
 			       struct nrt_error *error)
 {
-	struct json_object *engines;
+	const char *allowed[NEURON_NR_ENGINES + 1] = { NULL };
+	struct json_object *engines, *object;
 	unsigned int e;
 
-	if (neff_json_get(root, "def.json", "engines", json_type_object, true, &engines, error))
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		allowed[e] = neff_engine_name(e);
+	if (neff_json_get(root, "def.json", "engines", json_type_object, true, &engines, error) ||
+	    neff_json_only(engines, "def.json: \"engines\"", allowed, error))
 		return error->status;
 	/* By number, so that the descriptors lie in the order of the engines. */
-	for (e = 0; e < NEURON_NR_ENGINES; e++) {
-		const char *name = neff_engine_name(e);
-		struct json_object *object;
-
-		if (json_object_object_get_ex(engines, name, &object) &&
-		    read_engine(graph, name, object, error))
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		if (json_object_object_get_ex(engines, allowed[e], &object) &&
+		    read_engine(graph, e, object, error))
 			return error->status;
-	}
-	{
-		json_object_object_foreach(engines, name, object)
-			if (find_engine(name) < 0)
-				return read_engine(graph, name, object, error);
-	}
 	return NRT_SUCCESS;
 }
 
@@ -130,8 +110,8 @@ static NRT_STATUS read_notify(struct neff_graph *graph, struct json_object *root
 		return error->status;
 	if (bytes && (bytes < 64 || bytes & (bytes - 1)))
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: def.json: notify_bytes %lld is not a power of two from 64",
-				     (long long)bytes);
+				     "NEFF: def.json: \"notify_bytes\" is %lld, not 0 or a power of two from 64 to %u",
+				     (long long)bytes, NEFF_MAX_NOTIFY);
 	graph->notify_bytes = (uint32_t)bytes;
 	return NRT_SUCCESS;
 }
@@ -180,6 +160,17 @@ static NRT_STATUS read_root(struct neff_graph *graph, struct json_object *root,
 	return read_debug(graph, root, error);
 }
 
+/* What was wrong began with the name of a file: which subgraph it is of. */
+static NRT_STATUS name_graph(const struct neff_graph *graph, struct nrt_error *error)
+{
+	const struct nrt_error why = *error;
+
+	if (neff_why(&why) == why.text)
+		return error->status;
+	return nrt_error_set(error, error->status, "NEFF: sg%02u/%s", graph->index,
+			     neff_why(&why));
+}
+
 NRT_STATUS neff_read_def(struct neff_graph *graph, struct nrt_error *error)
 {
 	const struct neff_file *file = neff_find_file(graph, "def.json");
@@ -191,8 +182,8 @@ NRT_STATUS neff_read_def(struct neff_graph *graph, struct nrt_error *error)
 				     "NEFF: the archive has no sg%02u/def.json; build or pack the NEFF again",
 				     graph->index);
 	if (neff_json_parse(file, &root, error))
-		return error->status;
+		return name_graph(graph, error);
 	status = read_root(graph, root, error);
 	json_object_put(root);
-	return status;
+	return status ? name_graph(graph, error) : NRT_SUCCESS;
 }

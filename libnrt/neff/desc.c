@@ -45,19 +45,21 @@ static bool side_extent(const struct neff_side *side, uint64_t *bytes, int64_t *
 }
 
 static NRT_STATUS check_extent(const struct neff_graph *graph, const struct neff_side *side,
-			       const char *where, uint64_t *bytes, struct nrt_error *error)
+			       const char *where, const char *prefix, uint64_t *bytes,
+			       struct nrt_error *error)
 {
 	const struct neff_var *var = &graph->vars[side->var];
 	int64_t low, high;
 
 	if (!side_extent(side, bytes, &low, &high) || *bytes > NEFF_MAX_VAR_SIZE)
-		return nrt_error_set(error, NRT_INVALID, "NEFF: %s: the sizes are too large",
-				     where);
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEFF: %s: \"%s_sizes\" make more than %llu bytes, or \"%s_steps\" reach too far",
+				     where, prefix, NEFF_MAX_VAR_SIZE, prefix);
 	if (low < 0 || (uint64_t)high > var->size)
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: %s: bytes %lld to %lld are outside of \"%s\", which has %llu",
-				     where, (long long)low, (long long)high, var->name,
-				     (unsigned long long)var->size);
+				     "NEFF: %s: \"%s\" takes bytes %lld to %lld of \"%s\", which has bytes 0 to %llu",
+				     where, prefix, (long long)low, (long long)high - 1,
+				     var->name, (unsigned long long)var->size - 1);
 	return NRT_SUCCESS;
 }
 
@@ -67,22 +69,14 @@ NRT_STATUS neff_read_side(const struct neff_graph *graph, struct json_object *ob
 {
 	char off_key[16], steps_key[16], sizes_key[16];
 	int64_t sizes[NEFF_MAX_DESC_DIMS];
-	const struct neff_var *var;
 	unsigned int steps, i;
-	const char *name;
 	int64_t offset;
 
 	snprintf(off_key, sizeof(off_key), "%s_off", prefix);
 	snprintf(steps_key, sizeof(steps_key), "%s_steps", prefix);
 	snprintf(sizes_key, sizeof(sizes_key), "%s_sizes", prefix);
-	if (neff_json_string(object, where, prefix, &name, error))
-		return error->status;
-	var = neff_find_var(graph, name);
-	if (!var)
-		return nrt_error_set(error, NRT_INVALID, "NEFF: %s: no variable \"%.200s\"", where,
-				     name);
-	side->var = (unsigned int)(var - graph->vars);
-	if (neff_json_int(object, where, off_key, 0, NEFF_MAX_VAR_SIZE, &offset, error) ||
+	if (neff_json_var(graph, object, where, prefix, &side->var, error) ||
+	    neff_json_int(object, where, off_key, 0, NEFF_MAX_VAR_SIZE, &offset, error) ||
 	    neff_json_ints(object, where, steps_key, -(int64_t)NEFF_MAX_VAR_SIZE,
 			   NEFF_MAX_VAR_SIZE, side->step, NEFF_MAX_DESC_DIMS, &steps, error) ||
 	    neff_json_ints(object, where, sizes_key, 1, NEFF_MAX_VAR_SIZE, sizes,
@@ -90,12 +84,12 @@ NRT_STATUS neff_read_side(const struct neff_graph *graph, struct json_object *ob
 		return error->status;
 	if (steps != side->ndim)
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: %s: \"%s\" and \"%s\" have different lengths", where,
-				     steps_key, sizes_key);
+				     "NEFF: %s: \"%s\" has %u elements and \"%s\" has %u; each dimension needs both",
+				     where, steps_key, steps, sizes_key, side->ndim);
 	side->offset = (uint64_t)offset;
 	for (i = 0; i < side->ndim; i++)
 		side->size[i] = (uint64_t)sizes[i];
-	return check_extent(graph, side, where, bytes, error);
+	return check_extent(graph, side, where, prefix, bytes, error);
 }
 
 static bool side_is_word(const struct neff_side *side)
@@ -114,7 +108,8 @@ static NRT_STATUS check_others_sem(const struct neff_graph *graph, const struct 
 {
 	if (is_others_sem(&graph->vars[desc->from.var]))
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: %s: semaphores of another core cannot be read", where);
+				     "NEFF: %s: \"%s\" are semaphores of another core: they can be posted, but not read",
+				     where, graph->vars[desc->from.var].name);
 	if (!is_others_sem(&graph->vars[desc->to.var]))
 		return NRT_SUCCESS;
 	if (!side_is_word(&desc->to) || !side_is_word(&desc->from) || desc->to.offset % 4)
@@ -152,8 +147,9 @@ static NRT_STATUS read_copy(const struct neff_graph *graph, struct json_object *
 		return error->status;
 	if (desc->bytes != to_bytes)
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: %s: the sides have %llu and %llu bytes", where,
-				     (unsigned long long)desc->bytes, (unsigned long long)to_bytes);
+				     "NEFF: %s: \"from\" has %llu bytes and \"to\" has %llu; a copy needs as many on both sides",
+				     where, (unsigned long long)desc->bytes,
+				     (unsigned long long)to_bytes);
 	return check_others_sem(graph, desc, where, error);
 }
 
@@ -171,7 +167,7 @@ static NRT_STATUS read_transfer(const struct neff_graph *graph, struct json_obje
 			     &tiling, error))
 		return error->status;
 	if (strcmp(op, "copy"))
-		return neff_read_op(graph, object, op, where, desc, error);
+		return neff_read_op(graph, object, where, desc, error);
 	return read_copy(graph, object, where, desc, error);
 }
 
@@ -189,10 +185,15 @@ static NRT_STATUS find_set(const struct neff_graph *graph, struct json_object *i
 		if (graph->sets[i].instance == instance && !strcmp(graph->sets[i].name, name))
 			break;
 	*found = i;
-	if (i == graph->nr_sets)
-		return nrt_error_set(error, NRT_INVALID, "NEFF: %s: no queue%s \"%.200s\"", where,
-				     instance ? " instance" : "", name);
-	return NRT_SUCCESS;
+	if (i < graph->nr_sets)
+		return NRT_SUCCESS;
+	if (instance)
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEFF: %s: instance_name \"%.200s\" is in no \"queue_instances\" of def.json",
+				     where, name);
+	return nrt_error_set(error, NRT_INVALID,
+			     "NEFF: %s: queue \"%.200s\" is not in \"dma_queue\" of def.json, or has instances: then name one in \"instance_name\"",
+			     where, name);
 }
 
 /* The first engine that fills a set owns it, unless the set names its owner. */
@@ -207,14 +208,15 @@ static NRT_STATUS take_set(struct neff_graph *graph, struct json_object *item, c
 	set = &graph->sets[i];
 	if (set->dynamic)
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: %s: queue \"%s\" is dynamic: it takes generated descriptors only",
+				     "NEFF: %s: queue \"%s\" is dynamic: it takes generated descriptors only; name another",
 				     where, set->name);
 	if (set->owner < 0)
 		set->owner = (int)desc->engine;
 	if (set->owner != (int)desc->engine)
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: %s: queue \"%s\" belongs to the %s engine", where,
-				     set->name, neff_engine_name((unsigned int)set->owner));
+				     "NEFF: %s: queue \"%s\" belongs to the %s engine; name one of the %s engine",
+				     where, set->name, neff_engine_name((unsigned int)set->owner),
+				     neff_engine_name(desc->engine));
 	desc->set = (unsigned int)i;
 	return NRT_SUCCESS;
 }
@@ -230,7 +232,7 @@ static NRT_STATUS read_remotes(const struct neff_graph *graph, struct json_objec
 		return NRT_SUCCESS;
 	if (graph->neff->nr_graphs == 1)
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: %s: remote_semaphores are those of the second core, and the model is made for LNC 1",
+				     "NEFF: %s: remote_semaphores are those of the second core, and the model is made for LNC 1; leave them out",
 				     where);
 	if (neff_json_ints(item, where, "remote_semaphores", 0, NEURON_NR_SEMAPHORES - 1, list,
 			   NEFF_MAX_REMOTES, &count, error))
@@ -256,7 +258,7 @@ static NRT_STATUS read_sections(struct json_object *item, const char *where,
 		return error->status;
 	if (*function)
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: %s: function_start names \"%.64s\", but this project's engine programs have no functions",
+				     "NEFF: %s: function_start names \"%.64s\", but this project's engine programs have no functions; leave it empty",
 				     where, function);
 	return NRT_SUCCESS;
 }
@@ -267,9 +269,8 @@ static NRT_STATUS read_item(struct neff_graph *graph, struct json_object *item, 
 	struct json_object *object;
 	int64_t id, semaphore;
 
-	if (!json_object_is_type(item, json_type_object))
-		return nrt_error_set(error, NRT_INVALID, "NEFF: %s: not an object", where);
-	if (neff_json_only(item, where, item_keys, error) ||
+	if (neff_json_object(item, where, error) ||
+	    neff_json_only(item, where, item_keys, error) ||
 	    neff_json_int(item, where, "id", 0, UINT32_MAX, &id, error) ||
 	    take_set(graph, item, where, desc, error) ||
 	    neff_json_int_or(item, where, "semaphore", 0, NEURON_NR_SEMAPHORES - 1,
@@ -283,7 +284,7 @@ static NRT_STATUS read_item(struct neff_graph *graph, struct json_object *item, 
 	return read_transfer(graph, object, where, desc, error);
 }
 
-static NRT_STATUS read_list(struct neff_graph *graph, enum neuron_engine engine,
+static NRT_STATUS read_list(struct neff_graph *graph, enum neuron_engine engine, const char *file,
 			    struct json_object *list, struct nrt_error *error)
 {
 	size_t count = json_object_array_length(list);
@@ -291,8 +292,9 @@ static NRT_STATUS read_list(struct neff_graph *graph, enum neuron_engine engine,
 	size_t i;
 
 	if (count > MAX_DESCS - graph->nr_descs)
-		return nrt_error_set(error, NRT_INVALID, "NEFF: more than %u descriptors",
-				     MAX_DESCS);
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEFF: %s: more than %u descriptors of all engines together",
+				     file, MAX_DESCS);
 	if (!count)
 		return NRT_SUCCESS;
 	descs = reallocarray(graph->descs, graph->nr_descs + count, sizeof(*descs));
@@ -301,12 +303,11 @@ static NRT_STATUS read_list(struct neff_graph *graph, enum neuron_engine engine,
 	graph->descs = descs;
 	for (i = 0; i < count; i++) {
 		struct neff_desc *desc = &descs[graph->nr_descs++];
-		char where[64];
+		char where[320];
 
 		memset(desc, 0, sizeof(*desc));
 		desc->engine = engine;
-		snprintf(where, sizeof(where), "%s engine: descriptor %zu",
-			 neff_engine_name(engine), i);
+		snprintf(where, sizeof(where), "%.255s: descriptor %zu", file, i);
 		if (read_item(graph, json_object_array_get_idx(list, i), where, desc, error))
 			return error->status;
 	}
@@ -327,7 +328,7 @@ NRT_STATUS neff_read_descs(struct neff_graph *graph, enum neuron_engine engine,
 		status = neff_json_get(root, file->name, "dma", json_type_array, false, &list,
 				       error);
 	if (!status && list)
-		status = read_list(graph, engine, list, error);
+		status = read_list(graph, engine, file->name, list, error);
 	json_object_put(root);
 	return status;
 }

@@ -38,5 +38,7 @@ NRT_STATUS neff_file_payload(const struct neff_file *file, const uint8_t **data,
 	*size = file->size - fixed - header;
 	return NRT_SUCCESS;
 bad:
-	return nrt_error_set(error, NRT_INVALID, "NEFF: %s: not a NumPy file", file->name);
+	return nrt_error_set(error, NRT_INVALID,
+			     "NEFF: %s: not a NumPy file of version 1, 2 or 3; write it with numpy.save(), or name raw bytes without .npy",
+			     file->name);
 }

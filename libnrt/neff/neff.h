@@ -386,7 +386,7 @@ const char *neff_debug_line(const struct neff_graph *graph, enum neuron_engine e
 
 /*
  * Parts of neff_read_descs(): the @prefix ("from" or "to") keys of a descriptor, a dtype (uint8
- * if @key is absent), and all of a descriptor whose op is @name.
+ * if @key is absent), and all of a descriptor whose op is not "copy".
  */
 NRT_STATUS neff_read_side(const struct neff_graph *graph, struct json_object *object,
 			  const char *where, const char *prefix, struct neff_side *side,
@@ -394,8 +394,7 @@ NRT_STATUS neff_read_side(const struct neff_graph *graph, struct json_object *ob
 NRT_STATUS neff_read_dtype(struct json_object *object, const char *where, const char *key,
 			   enum neuron_dtype *dtype, struct nrt_error *error);
 NRT_STATUS neff_read_op(const struct neff_graph *graph, struct json_object *object,
-			const char *name, const char *where, struct neff_desc *desc,
-			struct nrt_error *error);
+			const char *where, struct neff_desc *desc, struct nrt_error *error);
 
 static inline bool neff_var_is_io(const struct neff_var *var)
 {

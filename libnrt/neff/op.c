@@ -28,21 +28,10 @@ typedef NRT_STATUS read_op_fn(struct op_reader *reader);
 NRT_STATUS neff_read_dtype(struct json_object *object, const char *where, const char *key,
 			   enum neuron_dtype *dtype, struct nrt_error *error)
 {
-	const char *name = "uint8";
-	unsigned int i;
-
-	if (json_object_object_get_ex(object, key, NULL) &&
-	    neff_json_string(object, where, key, &name, error))
-		return error->status;
-	for (i = 0; i < NEURON_NR_DTYPES; i++) {
-		const char *known = neff_dtype_name(i);
-
-		if (!known || strcmp(known, name))
-			continue;
-		*dtype = (enum neuron_dtype)i;
+	*dtype = NEURON_DTYPE_UINT8;
+	if (!json_object_object_get_ex(object, key, NULL))
 		return NRT_SUCCESS;
-	}
-	return nrt_error_set(error, NRT_INVALID, "NEFF: %s: no dtype \"%.32s\"", where, name);
+	return neff_json_dtype(object, where, key, dtype, error);
 }
 
 /* What the DMA engines compute with. */
@@ -132,7 +121,7 @@ static NRT_STATUS check_counts(struct op_reader *reader, uint64_t to_bytes)
 		return reader->error->status;
 	if (desc->bytes / from != to_bytes / to)
 		return nrt_error_set(reader->error, NRT_INVALID,
-				     "NEFF: %s: the sides have %llu and %llu elements",
+				     "NEFF: %s: \"from\" has %llu elements and \"to\" has %llu; both need as many",
 				     reader->where, (unsigned long long)(desc->bytes / from),
 				     (unsigned long long)(to_bytes / to));
 	return NRT_SUCCESS;
@@ -220,7 +209,9 @@ static NRT_STATUS read_float(struct op_reader *reader, struct json_object *objec
 		if (!json_object_is_type(value, json_type_double) &&
 		    !json_object_is_type(value, json_type_int))
 			return nrt_error_set(reader->error, NRT_INVALID,
-					     "NEFF: %s: key \"%s\" must be a number", where, key);
+					     "NEFF: %s: \"%s\" must be a number, not of type %s",
+					     where, key,
+					     json_type_to_name(json_object_get_type(value)));
 		number = (float)json_object_get_double(value);
 	}
 	memcpy(bits, &number, sizeof(number));
@@ -242,14 +233,13 @@ static NRT_STATUS read_source(struct op_reader *reader, struct json_object *obje
 	struct neff_op *op = reader->op;
 	struct neff_side side = { 0 };
 	enum neuron_dtype dtype;
-	char where[128];
+	char where[352];
 	float fallback;
 
-	snprintf(where, sizeof(where), "%.96s: source %u", reader->where, i);
-	if (!json_object_is_type(object, json_type_object))
-		return nrt_error_set(reader->error, NRT_INVALID, "NEFF: %s: not an object", where);
+	snprintf(where, sizeof(where), "%.319s: source %u", reader->where, i);
 	memcpy(&fallback, &scale, sizeof(fallback));
-	if (neff_json_only(object, where, allowed, reader->error) ||
+	if (neff_json_object(object, where, reader->error) ||
+	    neff_json_only(object, where, allowed, reader->error) ||
 	    neff_read_dtype(object, where, "from_dtype", &dtype, reader->error) ||
 	    neff_read_side(reader->graph, object, where, "from", &side, &desc->bytes,
 			   reader->error) ||
@@ -258,11 +248,11 @@ static NRT_STATUS read_source(struct op_reader *reader, struct json_object *obje
 		return reader->error->status;
 	if (i && (!same_pattern(&side, &desc->from) || dtype != op->from_dtype))
 		return nrt_error_set(reader->error, NRT_INVALID,
-				     "NEFF: %s: all sources must have the same sizes, steps and dtype",
+				     "NEFF: %s: all sources must have the same sizes, steps and dtype as source 0",
 				     where);
 	if (op->opcode != NEURON_UDMA_OP_FMA && json_object_object_get_ex(object, "scale", NULL))
 		return nrt_error_set(reader->error, NRT_INVALID,
-				     "NEFF: %s: only op \"fma\" has a scale", where);
+				     "NEFF: %s: only op \"fma\" has a scale; leave it out", where);
 	if (!i)
 		desc->from = side;
 	op->from_dtype = dtype;
@@ -339,7 +329,7 @@ static NRT_STATUS read_constant(struct op_reader *reader)
 				     reader->where, dtype);
 	if (!json_object_object_get_ex(reader->object, "constant", NULL))
 		return nrt_error_set(reader->error, NRT_INVALID,
-				     "NEFF: %s: constant_dtype without \"constant\"",
+				     "NEFF: %s: key \"constant\" is missing, because \"constant_dtype\" is there",
 				     reader->where);
 	reader->op->has_constant = true;
 	return read_float(reader, reader->object, reader->where, "constant", 0.0f,
@@ -356,7 +346,7 @@ static NRT_STATUS read_min_max(struct op_reader *reader)
 	for (i = 0; reader->op->has_constant && i < reader->op->nr_sources; i++)
 		if (reader->op->sources[i].var == reader->desc->to.var)
 			return nrt_error_set(reader->error, NRT_INVALID,
-					     "NEFF: %s: with a constant \"%s\" cannot be a source and the destination",
+					     "NEFF: %s: with a constant \"%s\" cannot be a source and the destination; write to another variable",
 					     reader->where,
 					     reader->graph->vars[reader->desc->to.var].name);
 	return NRT_SUCCESS;
@@ -380,21 +370,23 @@ static const struct {
 	  { TO_KEYS, "from_arr", "constant", "constant_dtype" } },
 };
 
+#define NR_OPS	(sizeof(ops) / sizeof(ops[0]))
+
 NRT_STATUS neff_read_op(const struct neff_graph *graph, struct json_object *object,
-			const char *name, const char *where, struct neff_desc *desc,
-			struct nrt_error *error)
+			const char *where, struct neff_desc *desc, struct nrt_error *error)
 {
 	struct op_reader reader = {
 		.graph = graph, .object = object, .where = where, .desc = desc, .error = error,
 	};
-	size_t i;
+	const char *names[NR_OPS + 1];
+	unsigned int i;
 
-	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
-		if (!strcmp(ops[i].name, name))
-			break;
-	if (i == sizeof(ops) / sizeof(ops[0]))
-		return nrt_error_set(error, NRT_INVALID, "NEFF: %s: op \"%.32s\" is not supported",
-				     where, name);
+	for (i = 0; i < NR_OPS; i++)
+		names[i] = ops[i].name;
+	/* The caller has seen to it, and so it is there for the error only. */
+	names[NR_OPS] = "copy";
+	if (neff_json_choice(object, where, "op", names, NR_OPS + 1, &i, error))
+		return error->status;
 	if (neff_json_only(object, where, ops[i].keys, error))
 		return error->status;
 	desc->op = calloc(1, sizeof(*desc->op));

@@ -16,42 +16,31 @@ static const char *const queue_keys[] = {
 static NRT_STATUS read_kind(struct neff_set *set, struct json_object *object, const char *where,
 			    struct nrt_error *error)
 {
-	const char *text;
+	/* The first one takes generated descriptors only. */
+	static const char *const types[] = { "dynamic", "in", "out", "data" };
+	unsigned int type;
 
-	if (neff_json_string(object, where, "type", &text, error))
+	if (neff_json_choice(object, where, "type", types, 4, &type, error) ||
+	    neff_json_fabric_path(object, where, error))
 		return error->status;
-	set->dynamic = !strcmp(text, "dynamic");
-	if (!set->dynamic && strcmp(text, "in") && strcmp(text, "out") && strcmp(text, "data"))
-		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: %s: type \"%.32s\" is not supported", where, text);
-	if (!json_object_object_get_ex(object, "fabric_path", NULL))
-		return NRT_SUCCESS;
-	if (neff_json_string(object, where, "fabric_path", &text, error))
-		return error->status;
-	if (strcmp(text, "main"))
-		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: %s: fabric_path \"%.32s\" is not supported",
-				     where, text);
+	set->dynamic = !type;
 	return NRT_SUCCESS;
 }
 
 static NRT_STATUS read_owner(struct neff_set *set, struct json_object *object,
 			     const char *where, struct nrt_error *error)
 {
-	const char *name;
+	const char *names[NEURON_NR_ENGINES];
 	unsigned int e;
 
 	set->owner = -1;
 	if (!json_object_object_get_ex(object, "owner", NULL))
 		return NRT_SUCCESS;
-	if (neff_json_string(object, where, "owner", &name, error))
-		return error->status;
 	for (e = 0; e < NEURON_NR_ENGINES; e++)
-		if (!strcmp(neff_engine_name(e), name))
-			set->owner = (int)e;
-	if (set->owner < 0)
-		return nrt_error_set(error, NRT_INVALID, "NEFF: %s: no engine \"%.32s\"", where,
-				     name);
+		names[e] = neff_engine_name(e);
+	if (neff_json_choice(object, where, "owner", names, NEURON_NR_ENGINES, &e, error))
+		return error->status;
+	set->owner = (int)e;
 	return NRT_SUCCESS;
 }
 
@@ -65,7 +54,8 @@ static NRT_STATUS check_pinned(struct json_object *object, const char *where,
 		return error->status;
 	if (pinned && json_object_get_boolean(pinned))
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: %s: only Inf1 has pinned queues", where);
+				     "NEFF: %s: only Inf1 has pinned queues; leave \"pinned\" out",
+				     where);
 	return NRT_SUCCESS;
 }
 
@@ -75,9 +65,8 @@ static NRT_STATUS read_set(struct neff_set *set, struct json_object *object, con
 {
 	int64_t index, num, priority, semaphore;
 
-	if (!json_object_is_type(object, json_type_object))
-		return nrt_error_set(error, NRT_INVALID, "NEFF: %s: not an object", where);
-	if (neff_json_only(object, where, queue_keys, error) ||
+	if (neff_json_object(object, where, error) ||
+	    neff_json_only(object, where, queue_keys, error) ||
 	    read_kind(set, object, where, error) || check_pinned(object, where, error) ||
 	    read_owner(set, object, where, error) ||
 	    neff_json_int_or(object, where, "num_queues", 1, NEFF_MAX_QUEUES_OF_SET, 1, &num,
@@ -105,7 +94,7 @@ static NRT_STATUS claim_entries(struct neff_graph *graph, const struct neff_set 
 	for (i = set->index; i < set->index + set->num; i++) {
 		if (owner[i])
 			return nrt_error_set(error, NRT_INVALID,
-					     "NEFF: def.json: queues \"%s\" and \"%s\" share queue index %u",
+					     "NEFF: def.json: queues \"%s\" and \"%s\" share queue index %u; each takes \"num_queues\" from its \"queue_index\" on",
 					     owner[i], set->name, i);
 		owner[i] = set->name;
 	}
@@ -128,11 +117,15 @@ static NRT_STATUS add_set(struct queue_reader *reader, const struct neff_set *li
 	struct neff_graph *graph = reader->graph;
 	struct neff_set *set;
 
-	if (graph->nr_sets == NEURON_JOB_MAX_QUEUES ||
-	    like->index + like->num > NEURON_JOB_MAX_QUEUES)
+	if (graph->nr_sets == NEURON_JOB_MAX_QUEUES)
 		return nrt_error_set(reader->error, NRT_INVALID,
-				     "NEFF: %s: more than %d queues", where,
+				     "NEFF: %s: more than %d queues and instances", where,
 				     NEURON_JOB_MAX_QUEUES);
+	if (like->index + like->num > NEURON_JOB_MAX_QUEUES)
+		return nrt_error_set(reader->error, NRT_INVALID,
+				     "NEFF: %s: \"%.64s\" would take queue indexes %u to %u, and %d is the last",
+				     where, name, like->index, like->index + like->num - 1,
+				     NEURON_JOB_MAX_QUEUES - 1);
 	set = &graph->sets[graph->nr_sets];
 	*set = *like;
 	set->name = neff_copy_name(name, where, reader->error);
@@ -151,13 +144,13 @@ static NRT_STATUS add_instances(struct queue_reader *reader, struct neff_set *li
 
 	like->instance = true;
 	for (i = 0; i < count; i++, like->index += like->num) {
-		struct json_object *name = json_object_array_get_idx(list, i);
-		const char *text = json_object_get_string(name);
+		struct json_object *name;
+		const char *text;
 
-		if (!json_object_is_type(name, json_type_string))
-			return nrt_error_set(reader->error, NRT_INVALID,
-					     "NEFF: %s: \"queue_instances\" must hold strings",
-					     where);
+		if (neff_json_element(list, i, where, "queue_instances", json_type_string, &name,
+				      reader->error))
+			return reader->error->status;
+		text = json_object_get_string(name);
 		for (j = 0; j < reader->graph->nr_sets; j++)
 			if (reader->graph->sets[j].instance &&
 			    !strcmp(reader->graph->sets[j].name, text))

@@ -17,16 +17,18 @@ char *neff_copy_name(const char *name, const char *where, struct nrt_error *erro
 	size_t i;
 
 	if (!length || length > NEFF_MAX_VAR_NAME) {
-		nrt_error_set(error, NRT_INVALID, "NEFF: %s: a name must have 1 to %d characters",
-			      where, NEFF_MAX_VAR_NAME);
+		nrt_error_set(error, NRT_INVALID,
+			      "NEFF: %s: name \"%.32s\" has %zu bytes, not 1 to %d", where, name,
+			      length, NEFF_MAX_VAR_NAME);
 		return NULL;
 	}
 	/* Names go into log lines. */
 	for (i = 0; i < length; i++) {
 		if ((unsigned char)name[i] >= ' ' && name[i] != 0x7f)
 			continue;
-		nrt_error_set(error, NRT_INVALID, "NEFF: %s: a name has a control character",
-			      where);
+		nrt_error_set(error, NRT_INVALID,
+			      "NEFF: %s: name \"%.64s\" has a control character, 0x%02x, at byte %zu",
+			      where, name, (unsigned char)name[i], i);
 		return NULL;
 	}
 	copy = strdup(name);
@@ -57,7 +59,7 @@ static NRT_STATUS check_versions(const struct neff_header *header, struct nrt_er
 				     NEFF_VERSION_MAJOR);
 	if (features)
 		return nrt_error_set(error, NRT_UNSUPPORTED_NEFF_VERSION,
-				     "NEFF: needs unknown features (bits 0x%llx)",
+				     "NEFF: needs unknown features (bits 0x%llx of feature_bits, which must be 0); build the model with neuron-as or the builder library",
 				     (unsigned long long)features);
 	return NRT_SUCCESS;
 }
@@ -81,13 +83,13 @@ static NRT_STATUS check_cores(const struct neff_header *header, struct nrt_error
 				     cores, lnc);
 	if (wanted && wanted != cores)
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: requested_tpb_count is %u, but num_tpb %u", wanted,
-				     cores);
+				     "NEFF: requested_tpb_count is %u, but num_tpb %u: it must be the same, or 0",
+				     wanted, cores);
 	for (i = 0; i < NEFF_MAX_NODES; i++)
 		sum += header->tpb_per_node[i];
 	if (sum && sum != cores)
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: tpb_per_node adds up to %u cores, but num_tpb is %u",
+				     "NEFF: tpb_per_node adds up to %u cores, but num_tpb is %u: both must be equal, or tpb_per_node all 0",
 				     sum, cores);
 	return NRT_SUCCESS;
 }
@@ -133,17 +135,6 @@ static NRT_STATUS check_hash(const struct neff_header *header, const void *data,
 	return NRT_SUCCESS;
 }
 
-/* With several subgraphs the line says which one it is about. */
-static NRT_STATUS name_graph(const struct neff_graph *graph, struct nrt_error *error)
-{
-	const struct nrt_error why = *error;
-
-	if (graph->neff->nr_graphs == 1 || neff_why(&why) == why.text)
-		return error->status;
-	return nrt_error_set(error, error->status, "NEFF: sg%02u: %s", graph->index,
-			     neff_why(&why));
-}
-
 static bool is_same_tensor(const struct neff_var *a, const struct neff_var *b)
 {
 	return a->type == b->type && a->dtype == b->dtype && a->ndim == b->ndim &&
@@ -165,7 +156,7 @@ static NRT_STATUS number_io(struct neff *neff, struct neff_var *var, bool first,
 	}
 	if (!is_same_tensor(var, other))
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: variable \"%s\" of sg00 and of sg01 is one tensor, but they differ in type, dtype or shape",
+				     "NEFF: variable \"%s\" of sg00 and of sg01 is one tensor, but they differ in type, dtype or shape: make them equal, or rename one",
 				     var->name);
 	var->io = other->io;
 	return NRT_SUCCESS;
@@ -215,7 +206,7 @@ static NRT_STATUS read_graphs(struct neff *neff, struct nrt_error *error)
 
 	for (i = 0; i < neff->nr_graphs; i++) {
 		if (neff_read_def(&neff->graphs[i], error))
-			return name_graph(&neff->graphs[i], error);
+			return error->status;
 		neff->peers = neff->peers || has_peers(&neff->graphs[i]);
 	}
 	return number_ios(neff, error);
@@ -249,6 +240,16 @@ static NRT_STATUS read_all(struct neff *neff, const struct neff_header *header,
 	return read_graphs(neff, error);
 }
 
+/* It is one line, whatever the file has in its texts. */
+static void make_printable(struct nrt_error *error)
+{
+	char *at;
+
+	for (at = error->text; *at; at++)
+		if ((unsigned char)*at < ' ' || *at == 0x7f)
+			*at = '.';
+}
+
 NRT_STATUS neff_read(const void *bytes, size_t size, const struct neff_limits *limits,
 		     struct neff **out, struct nrt_error *error)
 {
@@ -267,6 +268,7 @@ NRT_STATUS neff_read(const void *bytes, size_t size, const struct neff_limits *l
 		return nrt_error_memory(error);
 	if (check_header(&header, size, error) ||
 	    read_all(neff, &header, data, limits, error)) {
+		make_printable(error);
 		neff_free(neff);
 		return error->status;
 	}

@@ -25,25 +25,6 @@ struct var_reader {
 
 typedef NRT_STATUS read_fn(struct var_reader *reader);
 
-static NRT_STATUS read_dtype(struct var_reader *reader)
-{
-	const char *name;
-	unsigned int i;
-
-	if (neff_json_string(reader->object, reader->where, "dtype", &name, reader->error))
-		return reader->error->status;
-	for (i = 0; i < NEURON_NR_DTYPES; i++) {
-		const char *known = neff_dtype_name(i);
-
-		if (!known || strcmp(known, name))
-			continue;
-		reader->var->dtype = (enum neuron_dtype)i;
-		return NRT_SUCCESS;
-	}
-	return nrt_error_set(reader->error, NRT_INVALID, "NEFF: %s: no dtype \"%.32s\"",
-			     reader->where, name);
-}
-
 static NRT_STATUS read_io(struct var_reader *reader)
 {
 	struct neff_var *var = reader->var;
@@ -51,7 +32,7 @@ static NRT_STATUS read_io(struct var_reader *reader)
 	uint64_t bytes;
 	unsigned int i;
 
-	if (read_dtype(reader) ||
+	if (neff_json_dtype(reader->object, reader->where, "dtype", &var->dtype, reader->error) ||
 	    neff_json_ints(reader->object, reader->where, "shape", 1, UINT32_MAX, shape,
 			   NEFF_MAX_DIMS, &var->ndim, reader->error))
 		return reader->error->status;
@@ -61,12 +42,15 @@ static NRT_STATUS read_io(struct var_reader *reader)
 		if (__builtin_mul_overflow(bytes, (uint64_t)shape[i], &bytes))
 			bytes = UINT64_MAX;
 		if (bytes > NEFF_MAX_VAR_SIZE)
-			break;
+			return nrt_error_set(reader->error, NRT_INVALID,
+					     "NEFF: %s: dtype and shape make more than %llu bytes",
+					     reader->where, NEFF_MAX_VAR_SIZE);
 	}
 	if (bytes != var->size)
 		return nrt_error_set(reader->error, NRT_INVALID,
-				     "NEFF: %s: size is %llu, but dtype and shape do not make that many bytes",
-				     reader->where, (unsigned long long)var->size);
+				     "NEFF: %s: size is %llu, but dtype and shape make %llu bytes",
+				     reader->where, (unsigned long long)var->size,
+				     (unsigned long long)bytes);
 	return NRT_SUCCESS;
 }
 
@@ -106,8 +90,8 @@ static NRT_STATUS read_tmp(struct var_reader *reader)
 		return reader->error->status;
 	if (strlen(prefix) > NEFF_MAX_PREFIX)
 		return nrt_error_set(reader->error, NRT_INVALID,
-				     "NEFF: %s: \"print\" has more than %u bytes", reader->where,
-				     NEFF_MAX_PREFIX);
+				     "NEFF: %s: \"print\" has %zu bytes, not 0 to %u",
+				     reader->where, strlen(prefix), NEFF_MAX_PREFIX);
 	reader->var->print = strdup(prefix);
 	return reader->var->print ? read_io(reader) : nrt_error_memory(reader->error);
 }
@@ -128,8 +112,8 @@ static NRT_STATUS read_virtual(struct var_reader *reader)
 		return reader->error->status;
 	if (offset % 4)
 		return nrt_error_set(reader->error, NRT_INVALID,
-				     "NEFF: %s: backing_variable_off is not a multiple of 4",
-				     reader->where);
+				     "NEFF: %s: backing_variable_off is %lld, not a multiple of 4",
+				     reader->where, (long long)offset);
 	var->offset = (uint64_t)offset;
 	if (leaves_page(var, reader->graph->scratch_page)) {
 		var->type = NEFF_VAR_TMP;
@@ -144,7 +128,8 @@ static NRT_STATUS read_state(struct var_reader *reader)
 {
 	if (reader->var->size > NEURON_TPB_SBUF_SIZE)
 		return nrt_error_set(reader->error, NRT_INVALID,
-				     "NEFF: %s: a state-buffer has at most %u bytes", reader->where,
+				     "NEFF: %s: size is %llu, but a state-buffer has at most %u bytes",
+				     reader->where, (unsigned long long)reader->var->size,
 				     NEURON_TPB_SBUF_SIZE);
 	return NRT_SUCCESS;
 }
@@ -183,6 +168,7 @@ static NRT_STATUS read_table(struct var_reader *reader)
 {
 	struct json_object *list;
 	size_t count, i;
+	int64_t id;
 
 	if (neff_json_get(reader->object, reader->where, "list", json_type_array, true, &list,
 			  reader->error))
@@ -195,12 +181,10 @@ static NRT_STATUS read_table(struct var_reader *reader)
 	if (allocate_refs(reader, count))
 		return reader->error->status;
 	for (i = 0; i < count; i++) {
-		struct json_object *id = json_object_array_get_idx(list, i);
-
-		/* 0 is no variable: it is refused when the table is resolved. */
-		if (json_object_is_type(id, json_type_int) &&
-		    json_object_get_uint64(id) <= NEFF_MAX_VAR_ID)
-			reader->var->refs[i] = (uint32_t)json_object_get_uint64(id);
+		if (neff_json_element_int(list, i, reader->where, "list", 1, NEFF_MAX_VAR_ID, &id,
+					  reader->error))
+			return reader->error->status;
+		reader->var->refs[i] = (uint32_t)id;
 	}
 	return NRT_SUCCESS;
 }
@@ -242,8 +226,8 @@ static NRT_STATUS read_sems(struct var_reader *reader)
 	var->count = (unsigned int)count;
 	if (var->size != 4ull * var->count)
 		return nrt_error_set(reader->error, NRT_INVALID,
-				     "NEFF: %s: size is %llu, not 4 times count", reader->where,
-				     (unsigned long long)var->size);
+				     "NEFF: %s: size is %llu, but %u semaphores have 4 bytes each",
+				     reader->where, (unsigned long long)var->size, var->count);
 	return NRT_SUCCESS;
 }
 
@@ -279,8 +263,9 @@ static NRT_STATUS read_cc_sem(struct var_reader *reader)
 		return reader->error->status;
 	if (var->first + var->count > NEFF_MAX_COLLECTIVES)
 		return nrt_error_set(reader->error, NRT_INVALID,
-				     "NEFF: %s: there are at most %u collectives", reader->where,
-				     NEFF_MAX_COLLECTIVES);
+				     "NEFF: %s: first and count reach collective %u, and %u is the last",
+				     reader->where, var->first + var->count - 1,
+				     NEFF_MAX_COLLECTIVES - 1);
 	return NRT_SUCCESS;
 }
 
@@ -312,43 +297,30 @@ static const struct {
 
 static NRT_STATUS read_type(struct var_reader *reader)
 {
-	const char *name;
+	const char *names[NR_VAR_TYPES];
 	unsigned int i;
 
-	if (neff_json_string(reader->object, reader->where, "type", &name, reader->error))
+	for (i = 0; i < NR_VAR_TYPES; i++)
+		names[i] = var_types[i].name;
+	if (neff_json_choice(reader->object, reader->where, "type", names, NR_VAR_TYPES, &i,
+			     reader->error))
 		return reader->error->status;
-	for (i = 0; i < NR_VAR_TYPES; i++) {
-		if (strcmp(var_types[i].name, name))
-			continue;
-		reader->var->type = (enum neff_var_type)i;
-		return neff_json_only(reader->object, reader->where, var_types[i].keys,
-				      reader->error);
-	}
-	return nrt_error_set(reader->error, NRT_INVALID,
-			     "NEFF: %s: type \"%.32s\" is not supported", reader->where, name);
+	reader->var->type = (enum neff_var_type)i;
+	return neff_json_only(reader->object, reader->where, var_types[i].keys, reader->error);
 }
 
 /* Public keys that may be there as long as they ask for nothing. */
 static NRT_STATUS check_defaults(struct var_reader *reader)
 {
 	struct json_object *ops;
-	const char *path;
 
 	if (neff_json_get(reader->object, reader->where, "ops", json_type_array, false, &ops,
 			  reader->error))
 		return reader->error->status;
 	if (ops && json_object_array_length(ops))
 		return nrt_error_set(reader->error, NRT_INVALID,
-				     "NEFF: %s: \"ops\" is not supported", reader->where);
-	if (!json_object_object_get_ex(reader->object, "fabric_path", NULL))
-		return NRT_SUCCESS;
-	if (neff_json_string(reader->object, reader->where, "fabric_path", &path, reader->error))
-		return reader->error->status;
-	if (strcmp(path, "main"))
-		return nrt_error_set(reader->error, NRT_INVALID,
-				     "NEFF: %s: fabric_path \"%.32s\" is not supported",
-				     reader->where, path);
-	return NRT_SUCCESS;
+				     "NEFF: %s: \"ops\" must be empty or absent", reader->where);
+	return neff_json_fabric_path(reader->object, reader->where, reader->error);
 }
 
 static NRT_STATUS read_common(struct var_reader *reader)
@@ -376,14 +348,12 @@ static NRT_STATUS read_common(struct var_reader *reader)
 
 static NRT_STATUS read_var(struct var_reader *reader, const char *name)
 {
-	reader->var->name = neff_copy_name(name, "def.json: variable", reader->error);
+	reader->var->name = neff_copy_name(name, "def.json: \"var\"", reader->error);
 	if (!reader->var->name)
 		return reader->error->status;
 	snprintf(reader->where, sizeof(reader->where), "def.json: variable \"%s\"", name);
-	if (!json_object_is_type(reader->object, json_type_object))
-		return nrt_error_set(reader->error, NRT_INVALID, "NEFF: %s: not an object",
-				     reader->where);
-	if (read_type(reader) || read_common(reader))
+	if (neff_json_object(reader->object, reader->where, reader->error) ||
+	    read_type(reader) || read_common(reader))
 		return reader->error->status;
 	return var_types[reader->var->type].read(reader);
 }
@@ -427,7 +397,7 @@ static NRT_STATUS resolve_peer(struct neff_graph *graph, struct neff_var *var,
 
 	if (!ref || (ref->type != NEFF_VAR_TMP && ref->type != NEFF_VAR_INPUT))
 		return nrt_error_set(error, NRT_INVALID,
-				     "NEFF: def.json: variable \"%s\": referenced_var_id %u is no tmp-buf or input",
+				     "NEFF: def.json: variable \"%s\": referenced_var_id %u is not the var_id of a tmp-buf or an input",
 				     var->name, var->ref);
 	if (ref->size != var->size)
 		return nrt_error_set(error, NRT_INVALID,
@@ -465,9 +435,9 @@ static NRT_STATUS finish_vars(struct neff_graph *graph, struct nrt_error *error)
 	for (i = 1; i < graph->nr_vars; i++)
 		if (graph->vars[i].var_id == graph->vars[i - 1].var_id)
 			return nrt_error_set(error, NRT_INVALID,
-					     "NEFF: def.json: variables \"%s\" and \"%s\" have the same var_id %u",
+					     "NEFF: def.json: variables \"%s\" and \"%s\" have the same var_id %u; give one of them another, 1 to %d",
 					     graph->vars[i - 1].name, graph->vars[i].name,
-					     graph->vars[i].var_id);
+					     graph->vars[i].var_id, NEFF_MAX_VAR_ID);
 	for (i = 0; i < graph->nr_vars; i++)
 		if ((graph->vars[i].type == NEFF_VAR_PEER &&
 		     resolve_peer(graph, &graph->vars[i], error)) ||
@@ -502,7 +472,8 @@ NRT_STATUS neff_read_vars(struct neff_graph *graph, struct json_object *root,
 	if (!count)
 		return NRT_SUCCESS;
 	if (count > NEFF_MAX_VAR_ID)
-		return nrt_error_set(error, NRT_INVALID, "NEFF: def.json: more than %d variables",
+		return nrt_error_set(error, NRT_INVALID,
+				     "NEFF: def.json: \"var\" has %d variables, not 0 to %d", count,
 				     NEFF_MAX_VAR_ID);
 	graph->vars = calloc((size_t)count, sizeof(*graph->vars));
 	graph->by_name = calloc((size_t)count, sizeof(*graph->by_name));

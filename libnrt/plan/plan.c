@@ -97,8 +97,9 @@ static NRT_STATUS check_reduce(const struct nrt_plan_ask *ask, struct nrt_error 
 		return nrt_error_set(error, NRT_INVALID, "%s: reduction %u is unknown", op,
 				     ask->reduce);
 	if (reduces(ask) != !!ask->reduce && ask->op != NRT_PLAN_PERMUTE_RING)
-		return nrt_error_set(error, NRT_INVALID, "%s %s a reduction", op,
-				     reduces(ask) ? "needs" : "has not");
+		return nrt_error_set(error, NRT_INVALID, "%s %s", op,
+				     reduces(ask) ? "needs a reduction: add, min or max" :
+						    "has no reduction; leave it out");
 	if (ask->reduce && !nrt_plan_type_reduces(ask->dtype))
 		return nrt_error_set(error, NRT_INVALID, "%s: type %s can only be copied", op,
 				     nrt_plan_type_name(ask->dtype));

@@ -10,6 +10,7 @@ NEFF is a good one.
 import gzip
 import hashlib
 import io
+import json
 import os
 import pathlib
 import struct
@@ -49,17 +50,31 @@ def pack(archive):
     return bytes(header) + archive
 
 
-def without(name):
-    """The good one without a file of its archive."""
+def with_change(name, change):
+    """The good one with another content of a file of its archive; None: without the file."""
     data = GOOD[HEADER:]
     if data.startswith(b"\x1f\x8b"):
         data = gzip.decompress(data)
     out = io.BytesIO()
     with tarfile.open(fileobj=io.BytesIO(data)) as old, tarfile.open(fileobj=out, mode="w") as new:
         for member in old:
-            if member.name.removeprefix("./") != name:
-                new.addfile(member, old.extractfile(member))
+            content = old.extractfile(member).read()
+            if member.name.removeprefix("./") == name:
+                content = change(content)
+            if content is not None:
+                member.size = len(content)
+                new.addfile(member, io.BytesIO(content))
     return pack(out.getvalue())
+
+
+def without(name):
+    """The good one without a file of its archive."""
+    return with_change(name, lambda content: None)
+
+
+def more_keys(content):
+    """A description with a key that libnrt does not know."""
+    return json.dumps({**json.loads(content), "more": 1}).encode()
 
 
 def flipped(at):
@@ -89,6 +104,11 @@ BAD = (
      WHOLE + LIBRARY),
     ("no-code", without("sg00/sync.bin"), ("file sg00/sync.bin is missing",
                                            "build or pack the NEFF again"), WHOLE + LIBRARY),
+    ("def", with_change("sg00/def.json", more_keys),
+     ("sg00/def.json: key \"more\" is not supported, only isa, engines, ",), WHOLE + LIBRARY),
+    ("json", with_change("sg00/def.json", lambda content: content[:-1]),
+     ("sg00/def.json: not JSON at byte ", "neuron-packager print shows the file"),
+     WHOLE + LIBRARY),
 )
 
 

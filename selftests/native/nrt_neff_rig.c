@@ -104,6 +104,7 @@ NRT_STATUS rig_read_debug(const char *def_text, const char *descs_text, const ch
 		{ "sg00/sync.bin", &halt, sizeof(halt) },
 		{ "sg00/c.bin", "abcdefgh", 8 },
 		{ "sg00/d.json", debug, strlen(debug) },
+		{ "sg00/bad.npy", "abcdefgh", 8 },
 		{ descs_text ? "sg00/sync.json" : NULL, descs, strlen(descs) },
 		{ NULL, NULL, 0 },
 	};

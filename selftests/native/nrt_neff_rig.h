@@ -28,7 +28,7 @@ char *rig_json(const char *text);
 
 /*
  * Read a NEFF whose def.json is @def and whose sync.json is @descs (or NULL), both with ' for ";
- * sync.bin is one halt.
+ * sync.bin is one halt, c.bin and bad.npy have 8 bytes.
  */
 NRT_STATUS rig_read_text(const char *def, const char *descs, struct neff **neff,
 			 struct nrt_error *error);

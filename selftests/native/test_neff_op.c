@@ -294,8 +294,8 @@ static void pointers_hold_addresses(void **state)
 }
 
 static const struct { const char *desc, *word; } refusals[] = {
-	{ DESC("'op': 'warp'"), "op 'warp' is not supported" },
-	{ DESC("'op': 'cast', 'scale': 1"), "key 'scale' is not supported" },
+	{ DESC("'op': 'warp'"), "op 'warp' is not supported, only cast, transpose, add, " },
+	{ DESC("'op': 'cast', 'scale': 1"), "key 'scale' is not supported, only op, " },
 	{ DESC("'op': 'cast', 'from_dtype': 'int64', 'to_dtype': 'float32', "
 	       SIDE("from", "a", "0", "1", "8") ", " SIDE("to", "c", "0", "1", "4")),
 	  "from int64 to float32: the DMA engines compute" },
@@ -307,22 +307,27 @@ static const struct { const char *desc, *word; } refusals[] = {
 	  "'from_steps' must be 1" },
 	{ DESC("'op': 'cast', 'from_dtype': 'float32', 'to_dtype': 'float16', "
 	       SIDE("from", "a", "0", "1", "8") ", " SIDE("to", "c", "0", "1", "6")),
-	  "the sides have 2 and 3 elements" },
+	  "'from' has 2 elements and 'to' has 3; both need as many" },
 	{ DESC("'op': 'add', " TO_ROWS), "'from_arr' is missing" },
 	{ DESC("'op': 'add', 'from_arr': [], " TO_ROWS), "0 sources instead of 1 to 16" },
 	{ DESC("'op': 'add', 'from_arr': [ " SOURCE("a", "0", ", 'scale': 2") " ], " TO_ROWS),
-	  "source 0: only op 'fma' has a scale" },
+	  "source 0: only op 'fma' has a scale; leave it out" },
+	{ DESC("'op': 'add', 'from_arr': [ 7 ], " TO_ROWS),
+	  "sg00/sync.json: descriptor 0: source 0: must be of type object, not int" },
+	{ DESC("'op': 'fma', 'scale': 'x', 'from_arr': [], " TO_ROWS),
+	  "'scale' must be a number, not of type string" },
 	{ DESC("'op': 'add', 'from_arr': [ " SOURCE("a", "0", "") ", { "
 	       SIDE("from", "b", "0", "1", "120000") ", 'from_dtype': 'float32' } ], " TO_ROWS),
-	  "source 1: all sources must have the same sizes" },
+	  "source 1: all sources must have the same sizes, steps and dtype as source 0" },
 	{ DESC("'op': 'fma', 'scale_dtype': 'float16', 'from_arr': [], " TO_ROWS),
 	  "scale_dtype 'float16' instead of float32" },
 	{ DESC("'op': 'min', 'constant_dtype': 'int8', 'from_arr': [], " TO_ROWS),
 	  "constant_dtype 'int8'" },
 	{ DESC("'op': 'min', 'constant_dtype': 'int32', 'from_arr': [], " TO_ROWS),
-	  "constant_dtype without 'constant'" },
+	  "key 'constant' is missing, because 'constant_dtype'" },
 	{ DESC("'op': 'min', 'constant_dtype': 'int32', 'constant': 1, 'from_arr': [ "
-	       SOURCE("c", "1048576", "") " ], " TO_ROWS), "'c' cannot be a source and the" },
+	       SOURCE("c", "1048576", "") " ], " TO_ROWS),
+	  "'c' cannot be a source and the destination; write" },
 	{ DESC("'op': 'transpose', 'transpose_element_size': 8, "
 	       SIDE("from", "a", "0", "1", "8") ", " SIDE("to", "c", "0", "1", "8")),
 	  "elements of 8 bytes" },
