@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cc_answers.h"
+#include "must.h"
 #include "neuron/isa.h"
 #include "num/trn_num.h"
 #include "plan/reference.h"
@@ -28,7 +29,7 @@ static void combine(void *arg, enum nrt_plan_reduce reduce, void *dst, const voi
 		[NRT_PLAN_MAX] = NEURON_ALU_MAX,
 	};
 	const struct nrt_plan *plan = arg;
-	float *sum = malloc(n * sizeof(*sum)), *next = malloc(n * sizeof(*next));
+	float *sum = must_allocate(n * sizeof(*sum)), *next = must_allocate(n * sizeof(*next));
 	unsigned int i;
 
 	trn_to_fp32(sum, src[0], plan->dtype, n);
@@ -86,7 +87,7 @@ bool cc_is_right(const struct nrt_plan *plan, unsigned int rank, uint64_t seed,
 	struct nrt_reference reference = {
 		.plan = plan, .input = input, .meta = meta, .combine = combine, .arg = (void *)plan,
 	};
-	uint8_t *all = malloc(plan->nr_ranks * in + 1), *want = malloc(out + 1);
+	uint8_t *all = must_allocate(plan->nr_ranks * in), *want = must_allocate(out);
 	struct nrt_error error;
 	unsigned int i;
 	bool right;

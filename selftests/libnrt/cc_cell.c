@@ -9,6 +9,7 @@
 #include "backend/embedded/emb.h"
 #include "cc_call.h"
 #include "cc_trial.h"
+#include "must.h"
 #include "neuron/isa.h"
 #include "trn/fabric.h"
 #include "trn/fault.h"
@@ -188,7 +189,7 @@ static void strike_links(struct trial *trial)
 
 	trial_fill(trial);
 	give(trial, "dma-late,delay=3ms");
-	pthread_create(&thread, NULL, change_links, trial);
+	must_start(&thread, change_links, trial);
 	trial_collective(trial);
 	pthread_join(thread, NULL);
 }
@@ -585,7 +586,7 @@ static void try_it(struct trial *trial)
 
 void cell_run(struct cell *cell)
 {
-	struct trial *trial = calloc(1, sizeof(*trial));
+	struct trial *trial = must_allocate(sizeof(*trial));
 
 	trial->cell = cell;
 	trial->random = (cell->seed + 1) * 0x9e3779b97f4a7c15u;

@@ -10,6 +10,7 @@
 #include "api/state.h"
 #include "cc_answers.h"
 #include "cc_trial.h"
+#include "must.h"
 
 #define ROOM		(1u << 20)
 #define HANG_MS		(TRIAL_LIMIT_MS + 30000)
@@ -71,7 +72,7 @@ static void all(struct trial *trial, void *(*run)(void *arg))
 
 	for (rank = trial->rank; rank < trial->rank + trial->cell->ranks; rank++)
 		if (!rank->absent)
-			pthread_create(&rank->thread, NULL, run, rank);
+			must_start(&rank->thread, run, rank);
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += HANG_MS / 1000;
 	for (rank = trial->rank; rank < trial->rank + trial->cell->ranks; rank++) {
@@ -194,7 +195,7 @@ static void *fill(void *arg)
 	struct trial *trial = rank->trial;
 	struct nrt_cc_run run = run_of(rank, &trial->task);
 	uint32_t meta[CC_META_WORDS] = { 0 };
-	uint8_t *bytes = malloc(ROOM);
+	uint8_t *bytes = must_allocate(ROOM);
 
 	rank->wrong = false;
 	cc_fill_meta(trial->task.plan, rank->place, trial->data, meta);
@@ -212,7 +213,7 @@ static void verify(struct trial_rank *rank)
 	const struct trial *trial = rank->trial;
 	struct nrt_cc_run run = run_of(rank, &trial->task);
 	uint32_t meta[CC_META_WORDS] = { 0 };
-	uint8_t *bytes = malloc(ROOM);
+	uint8_t *bytes = must_allocate(ROOM);
 
 	if (get(run.output, bytes, &rank->error) || get(run.meta, meta, &rank->error))
 		rank->status = rank->error.status;

@@ -14,6 +14,7 @@
 #include "kselftest_harness.h"
 
 #include "api/state.h"
+#include "must.h"
 #include "programs.h"
 #include "rig.h"
 
@@ -196,7 +197,7 @@ static void all_run(struct rank ranks[RANKS], void *(*run)(void *arg))
 	struct rank *rank;
 
 	for (rank = ranks; rank < ranks + RANKS; rank++)
-		pthread_create(&rank->thread, NULL, run, rank);
+		must_start(&rank->thread, run, rank);
 	for (rank = ranks; rank < ranks + RANKS; rank++)
 		pthread_join(rank->thread, NULL);
 }

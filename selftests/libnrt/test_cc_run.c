@@ -12,6 +12,7 @@
 #include "api/state.h"
 #include "cc_answers.h"
 #include "comm/cc_group.h"
+#include "must.h"
 #include "plan/type.h"
 
 #define MAX_RANKS	CC_MAX_RANKS
@@ -164,7 +165,7 @@ static void *run_rank(void *arg)
 {
 	struct rank *rank = arg;
 	struct nrt_state *state = nrt_enter("test", &rank->status);
-	uint8_t *bytes = malloc(ROOM);
+	uint8_t *bytes = must_allocate(ROOM);
 	unsigned int i, round;
 
 	rank->status = join_all(rank, state);
@@ -198,7 +199,7 @@ FIXTURE_SETUP(cc_run)
 	self->state = nrt_enter("test", &status);
 	ASSERT_NE(NULL, self->state);
 	nrt_leave(self->state);
-	self->job = calloc(1, sizeof(*self->job));
+	self->job = must_allocate(sizeof(*self->job));
 }
 
 FIXTURE_TEARDOWN(cc_run)
@@ -269,7 +270,7 @@ static void run_job(struct __test_metadata *_metadata, struct _test_data_cc_run 
 	for (i = 0; i < nr; i++) {
 		ranks[i].job = job;
 		ranks[i].number = i;
-		pthread_create(&ranks[i].thread, NULL, run_rank, &ranks[i]);
+		must_start(&ranks[i].thread, run_rank, &ranks[i]);
 	}
 	for (i = 0; i < nr; i++) {
 		pthread_join(ranks[i].thread, NULL);
@@ -520,7 +521,7 @@ TEST_F_TIMEOUT(cc_run, disagreement, LIMIT_S)
 			self->job->nr = 0;
 		}
 		for (i = 0; i < 4; i++)
-			pthread_create(&odd[i].rank.thread, NULL, run_odd, &odd[i]);
+			must_start(&odd[i].rank.thread, run_odd, &odd[i]);
 		for (i = 0; i < 4; i++) {
 			pthread_join(odd[i].rank.thread, NULL);
 			EXPECT_EQ(NRT_INVALID, odd[i].rank.status);
@@ -614,7 +615,7 @@ TEST_F_TIMEOUT(cc_run, lies, LIMIT_S)
 				.rank = { .job = self->job, .number = i },
 				.lie = &lies[k], .task = task, .state = self->state,
 			};
-			pthread_create(&liar[i].rank.thread, NULL, run_liar, &liar[i]);
+			must_start(&liar[i].rank.thread, run_liar, &liar[i]);
 		}
 		for (i = 0; i < 3; i++) {
 			pthread_join(liar[i].rank.thread, NULL);

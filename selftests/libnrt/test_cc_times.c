@@ -14,6 +14,8 @@
 
 #include "kselftest_harness.h"
 
+#include "must.h"
+
 #define RANKS	4
 #define PAIR	2
 #define FLOATS	(1u << 20)
@@ -148,7 +150,7 @@ static NRT_STATUS do_all(struct rank *rank, unsigned int nr, void *(*work)(void 
 	unsigned int i;
 
 	for (i = 0; i < nr; i++)
-		pthread_create(&rank[i].thread, NULL, work, &rank[i]);
+		must_start(&rank[i].thread, work, &rank[i]);
 	for (i = 0; i < nr; i++) {
 		pthread_join(rank[i].thread, NULL);
 		status = rank[i].status ?: status;
@@ -364,7 +366,7 @@ TEST_F_TIMEOUT(times, world_ends, LIMIT_S)
 	setenv("NEURON_RT_EXEC_TIMEOUT", "3", 1);
 	start(_metadata, self->rank, FLOATS);
 	ASSERT_EQ(NRT_SUCCESS, do_all(self->rank, 2, reduce));
-	pthread_create(&self->rank[0].thread, NULL, ask, &self->rank[0]);
+	must_start(&self->rank[0].thread, ask, &self->rank[0]);
 	usleep(200000);
 	EXPECT_EQ(NRT_TIMEOUT, do_all(self->rank + 2, 1, join_alone));
 	pthread_join(self->rank[0].thread, NULL);

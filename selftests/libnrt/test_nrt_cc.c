@@ -14,6 +14,7 @@
 
 #include "kselftest_harness.h"
 
+#include "must.h"
 #include "programs.h"
 #include "rig.h"
 
@@ -204,7 +205,7 @@ static void *run_rank(void *arg)
 	const struct task *task = rank->task;
 	uint32_t vnc = rank->number * task->spread;
 	size_t size = bytes_of(task->dtype);
-	uint8_t *bytes = malloc(MAX_BYTES);
+	uint8_t *bytes = must_allocate(MAX_BYTES);
 	unsigned int i;
 
 	if (!task->joined)
@@ -232,7 +233,7 @@ static void run_ranks(struct rank ranks[MAX_RANKS], const struct task *tasks, un
 	for (i = 0; i < count; i++) {
 		ranks[i].task = &tasks[i * step];
 		ranks[i].number = i;
-		pthread_create(&ranks[i].thread, NULL, run_rank, &ranks[i]);
+		must_start(&ranks[i].thread, run_rank, &ranks[i]);
 	}
 	for (i = 0; i < count; i++)
 		pthread_join(ranks[i].thread, NULL);

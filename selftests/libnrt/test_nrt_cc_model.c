@@ -14,6 +14,7 @@
 
 #include "kselftest_harness.h"
 
+#include "must.h"
 #include "programs.h"
 #include "rig.h"
 
@@ -161,7 +162,7 @@ static void in_threads(struct model_rank models[MAX_RANKS], unsigned int first, 
 	unsigned int i;
 
 	for (i = first; i < end; i++)
-		pthread_create(&models[i].thread, NULL, run, &models[i]);
+		must_start(&models[i].thread, run, &models[i]);
 	for (i = first; i < end; i++)
 		pthread_join(models[i].thread, NULL);
 }
@@ -458,7 +459,7 @@ static void run_in_turn(struct model_rank first[MAX_RANKS], struct model_rank se
 	for (i = 0; i < ranks; i++) {
 		turns[i].first = i == odd ? &second[i] : &first[i];
 		turns[i].second = i == odd ? &first[i] : &second[i];
-		pthread_create(&turns[i].thread, NULL, execute_in_turn, &turns[i]);
+		must_start(&turns[i].thread, execute_in_turn, &turns[i]);
 	}
 	for (i = 0; i < ranks; i++)
 		pthread_join(turns[i].thread, NULL);
@@ -535,7 +536,7 @@ TEST_F_TIMEOUT(cc_model, loads_in_another_order, LIMIT_S)
 	for (i = 0; i < 4; i++) {
 		turns[i].first = &self->models[i];
 		turns[i].second = &self->others[i];
-		pthread_create(&turns[i].thread, NULL, execute_then_load, &turns[i]);
+		must_start(&turns[i].thread, execute_then_load, &turns[i]);
 	}
 	/* The job of rank 0 waits for the others by now. */
 	sleep(2);
@@ -602,7 +603,7 @@ TEST_F_TIMEOUT(cc_model, scratchpad_grows, LIMIT_S)
 	ASSERT_EQ(NRT_SUCCESS, load_models(self->models, 4, self->cores, IN_SCRATCH));
 	expect_results(_metadata, self->models, 4);
 	for (i = 0; i < 4; i++)
-		pthread_create(&self->models[i].thread, NULL, execute_often, &self->models[i]);
+		must_start(&self->models[i].thread, execute_often, &self->models[i]);
 	EXPECT_EQ(NRT_SUCCESS, grow_scratchpads(self->models, 4));
 	for (i = 0; i < 4; i++)
 		pthread_join(self->models[i].thread, NULL);
