@@ -10,6 +10,7 @@
 
 #include "api/state.h"
 #include "comm/cc_model.h"
+#include "base/clock.h"
 #include "base/variables.h"
 #include "hw/instance.h"
 #include "nrt_build.h"
@@ -444,7 +445,7 @@ static NRT_STATUS execute(struct nrt_state *state, struct nrt_model *model, void
 	if (!what.inputs)
 		return error->status;
 	what.outputs = nrt_get(state, NRT_KIND_TENSOR_SET, execution->outputs, error);
-	began_ns = nrt_event_now();
+	began_ns = nrt_clock_now();
 	status = what.outputs ? nrt_execute_wait(&what, error) : error->status;
 	if (status)
 		nrt_profiler_failed(&state->profiler, model, began_ns);

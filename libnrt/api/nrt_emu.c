@@ -5,7 +5,7 @@
 #include <nrt/nrt_emu.h>
 
 #include "api/state.h"
-#include "base/event.h"
+#include "base/clock.h"
 #include "comm/cc_times.h"
 #include "contract/job.h"
 #include "observe/trace.h"
@@ -208,7 +208,7 @@ NRT_STATUS nrt_emu_leave_group_times(uint32_t vnc)
 
 static int64_t deadline_of(uint32_t timeout_ms)
 {
-	return timeout_ms ? (int64_t)nrt_event_now() + timeout_ms * 1000000ll : 0;
+	return timeout_ms ? (int64_t)nrt_clock_now() + timeout_ms * 1000000ll : 0;
 }
 
 static NRT_STATUS group_time(struct nrt_state *state, uint32_t vnc, nrta_seq_t seq,

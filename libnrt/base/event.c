@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/event.h"
 
 static const char *const names[NRT_NR_EVENTS] = {
@@ -63,26 +63,6 @@ bool nrt_event_wanted(enum nrt_event_type type)
 	return atomic_load_explicit(&listener()->types, memory_order_acquire) & 1u << type;
 }
 
-uint64_t nrt_event_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-struct timespec nrt_event_time(uint64_t ns)
-{
-	return (struct timespec){
-		.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000),
-	};
-}
-
-struct timespec nrt_event_after(uint64_t ms)
-{
-	return nrt_event_time(nrt_event_now() + ms * 1000000);
-}
-
 void nrt_event_begin(struct nrt_event *event, enum nrt_event_type type)
 {
 	event->begin_ns = 0;
@@ -91,7 +71,7 @@ void nrt_event_begin(struct nrt_event *event, enum nrt_event_type type)
 	*event = (struct nrt_event){
 		.type = type,
 		.core = NRT_EVENT_NO_CORE,
-		.begin_ns = nrt_event_now(),
+		.begin_ns = nrt_clock_now(),
 	};
 }
 
@@ -109,7 +89,7 @@ void nrt_event_end(struct nrt_event *event, NRT_STATUS status)
 {
 	if (!event->begin_ns)
 		return;
-	event->end_ns = nrt_event_now();
+	event->end_ns = nrt_clock_now();
 	event->status = status;
 	nrt_event_tell(event);
 }

@@ -10,7 +10,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
 #include <nrt/nrt_status.h>
 
@@ -93,11 +92,6 @@ void nrt_event_end(struct nrt_event *event, NRT_STATUS status);
 
 /* Like nrt_event_end(), of an event that has its times already. */
 void nrt_event_tell(struct nrt_event *event);
-
-/* CLOCK_MONOTONIC: now; a time of it, for those who wait; and when @ms have passed. */
-uint64_t nrt_event_now(void);
-struct timespec nrt_event_time(uint64_t ns);
-struct timespec nrt_event_after(uint64_t ms);
 
 /* Called by any thread, perhaps a last time after it was replaced. It must not block for long. */
 typedef void nrt_listener_fn(void *arg, const struct nrt_event *event);

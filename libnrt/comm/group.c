@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/env.h"
 #include "base/event.h"
 #include "comm/group.h"
@@ -188,7 +189,7 @@ static NRT_STATUS meet(struct nrt_comm *comm, uint32_t rank, uint32_t timeout_ms
 		       struct nrt_error *error)
 {
 	uint64_t meeting = comm->meetings;
-	struct timespec until = nrt_event_after(timeout_ms);
+	struct timespec until = nrt_clock_after(timeout_ms);
 	uint32_t i;
 	int ret = 0;
 

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/env.h"
-#include "base/event.h"
 #include "comm/host.h"
 
 #define MAX_RANKS	4096
@@ -190,7 +190,7 @@ static NRT_STATUS wait_for_all(struct nrt_meetings *meetings, struct nrt_gatheri
 			       const struct nrt_gather *gather, struct nrt_error *error)
 {
 	uint32_t timeout_ms = gather->timeout_ms ? gather->timeout_ms : NRT_TIMEOUT_MS;
-	struct timespec until = nrt_event_after(timeout_ms);
+	struct timespec until = nrt_clock_after(timeout_ms);
 	int ret = 0;
 
 	while (!gathering->over && !gathering->failed && !meetings->closing && ret != ETIMEDOUT)

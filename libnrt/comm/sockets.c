@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/env.h"
-#include "base/event.h"
 #include "comm/sockets.h"
 
 /* The root, which ends a meeting in time, is waited for a little longer. */
@@ -276,7 +276,7 @@ static void strike_off(struct sockets *sockets, struct waiter *waiter)
 static NRT_STATUS await(struct sockets *sockets, struct waiter *waiter, struct nrt_error *error)
 {
 	uint32_t limit = waiter->what->timeout_ms ? waiter->what->timeout_ms : NRT_TIMEOUT_MS;
-	struct timespec until = nrt_event_after((uint64_t)limit + GRACE_MS);
+	struct timespec until = nrt_clock_after((uint64_t)limit + GRACE_MS);
 	int ret = 0;
 
 	pthread_mutex_lock(&sockets->lock);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/env.h"
 #include "base/event.h"
 #include "exec/checks.h"
@@ -262,7 +263,7 @@ static void record(struct nrt_model *model, const struct drm_neuron_wait_job *wa
 		.reports = reports,
 	};
 	model->has_last = true;
-	model->last_ns = nrt_event_now();
+	model->last_ns = nrt_clock_now();
 	pthread_mutex_unlock(&model->lock);
 }
 

@@ -4,8 +4,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/thread.h"
 #include "exec/workers.h"
 
@@ -55,14 +55,6 @@ struct nrt_workers *nrt_workers_new(unsigned int max, nrt_work_fn *fn)
 	return workers;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* With the lock, which is given up meanwhile: one thread at a time. */
 static void look(struct nrt_workers *workers)
 {
@@ -70,8 +62,8 @@ static void look(struct nrt_workers *workers)
 
 	workers->looking = true;
 	pthread_mutex_unlock(&workers->lock);
-	end = now_ns() + LOOK_NS;
-	while (!atomic_load(&workers->nr_work) && now_ns() < end)
+	end = nrt_clock_now() + LOOK_NS;
+	while (!atomic_load(&workers->nr_work) && nrt_clock_now() < end)
 		sched_yield();
 	pthread_mutex_lock(&workers->lock);
 	workers->looking = false;

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/event.h"
+#include "base/clock.h"
 #include "hw/cc.h"
 #include "hw/series.h"
 #include "neuron/regs.h"
@@ -75,7 +75,7 @@ NRT_STATUS nrt_cc_wait(struct nrt_core *cc, uint64_t job, struct drm_neuron_wait
 NRT_STATUS nrt_cc_wait_for(struct nrt_core *cc, uint64_t job, uint32_t ms,
 			   struct drm_neuron_wait_job *result, struct nrt_error *error)
 {
-	int ret = wait_until(cc, job, (int64_t)(nrt_event_now() + ms * MS), result);
+	int ret = wait_until(cc, job, (int64_t)(nrt_clock_now() + ms * MS), result);
 
 	if (!ret)
 		return NRT_SUCCESS;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/event.h"
 #include "base/log.h"
 #include "object/model.h"
@@ -92,7 +93,7 @@ static NRT_STATUS make_peer_tables(struct nrt_part *part, struct nrt_error *erro
 
 void nrt_load_step(struct nrt_load_times *times, enum nrt_load_step step)
 {
-	uint64_t now = nrt_event_now();
+	uint64_t now = nrt_clock_now();
 
 	times->ns[step] += now - times->last_ns;
 	times->last_ns = now;
@@ -148,7 +149,7 @@ static NRT_STATUS fill(struct nrt_model *model, const struct nrt_load *load,
 		.scratch_page = model->machine->scratch_page,
 		.validate_hash = load->validate_hash,
 	};
-	struct nrt_load_times times = { .last_ns = nrt_event_now() };
+	struct nrt_load_times times = { .last_ns = nrt_clock_now() };
 	unsigned int i;
 
 	if (neff_read(load->bytes, load->size, &limits, &model->neff, error) ||

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "neff/neff.h"
 #include "observe/recorder.h"
 
@@ -145,7 +146,7 @@ static uint64_t realtime_offset(void)
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec - nrt_event_now();
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec - nrt_clock_now();
 }
 
 NRT_STATUS nrt_recorder_start(struct nrt_recorder *recorder, enum nrt_trace_user user,

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <pthread.h>
 
-#include "base/event.h"
+#include "base/clock.h"
 #include "comm/host.h"
 
 #define RANKS	3
@@ -83,9 +83,9 @@ static void one_waits(void **state)
 	nrt_meetings_init(&meetings);
 	for (i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
 		gather = gather_of(&rank, limits[i].ms);
-		begin = nrt_event_now();
+		begin = nrt_clock_now();
 		assert_int_equal(nrt_gather(&meetings, &gather, &error), NRT_TIMEOUT);
-		assert_true(nrt_event_now() - begin >= (uint64_t)limits[i].ms * MS);
+		assert_true(nrt_clock_now() - begin >= (uint64_t)limits[i].ms * MS);
 		assert_non_null(strstr(error.text, limits[i].text));
 	}
 	nrt_meetings_fini(&meetings);

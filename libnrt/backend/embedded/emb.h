@@ -510,8 +510,7 @@ static inline const void *emb_elements(const struct drm_neuron_array *array, siz
 
 nrt_open_all_fn emb_open_all;
 void emb_close(struct nrt_chip *chip);
-uint64_t emb_now_ns(void);
-/* With the clock of emb_now_ns(). */
+/* With the clock of nrt_clock_now(). */
 void emb_cond_init(pthread_cond_t *cond);
 /* Somebody may wait for what no interrupt announces. */
 void emb_tell(struct nrt_chip *chip);

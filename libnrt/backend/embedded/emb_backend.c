@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "backend/embedded/emb.h"
+#include "base/clock.h"
 
 static const char *emb_path(const struct nrt_chip *chip)
 {
@@ -121,7 +122,7 @@ static int query_clocks(struct nrt_chip *chip, struct drm_neuron_query *query)
 {
 	const struct drm_neuron_clock_info info = {
 		.device_ns = emb_read64(chip, NEURON_CTL_TIME),
-		.host_ns = emb_now_ns(),
+		.host_ns = nrt_clock_now(),
 		.engine_khz = chip->gen->clock_khz[NEURON_ENGINE_SCALAR],
 		.throttle = emb_read(chip, NEURON_CTL_THROTTLE),
 	};

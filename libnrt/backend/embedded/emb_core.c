@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "backend/embedded/emb.h"
+#include "base/clock.h"
 
 #define RESET_NS	10000000000ull
 
@@ -43,7 +44,7 @@ void emb_cores_init(struct nrt_chip *chip)
 
 void emb_core_reset_begin(struct emb_core *core)
 {
-	core->reset_until = emb_now_ns() + RESET_NS;
+	core->reset_until = nrt_clock_now() + RESET_NS;
 	/* A cause that is set already would raise no interrupt. What it reads may be wrong. */
 	emb_core_write(core, NEURON_CORE_CAUSE, UINT32_MAX);
 	emb_core_write(core, NEURON_CORE_RESET, 1);
@@ -53,7 +54,7 @@ int emb_core_reset_end(struct emb_core *core)
 {
 	bool runs = emb_core_read(core, NEURON_CORE_RESET);
 
-	if (runs && emb_now_ns() <= core->reset_until)
+	if (runs && nrt_clock_now() <= core->reset_until)
 		return -EAGAIN;
 	core->wedged = runs;
 	if (runs)
@@ -75,7 +76,7 @@ int emb_core_reset_wait(struct emb_core *core)
 		ret = emb_core_reset_end(core);
 		if (ret != -EAGAIN)
 			return ret;
-		emb_wait_irq(chip, seen, emb_now_ns() + EMB_RESET_POLL_NS);
+		emb_wait_irq(chip, seen, nrt_clock_now() + EMB_RESET_POLL_NS);
 	}
 }
 

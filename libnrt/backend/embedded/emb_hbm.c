@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 
 #include "backend/embedded/emb.h"
+#include "base/clock.h"
 #include "trn/chip.h"
 
 /* The most of a buffer, as in driver/neuron_hbm.c. */
@@ -220,7 +221,7 @@ static uint32_t take_causes(const struct nrt_chip *chip)
  */
 static bool discard(struct nrt_chip *chip, uint64_t addr, uint64_t size)
 {
-	uint64_t now = emb_now_ns(), deadline = now + STUCK_NS;
+	uint64_t now = nrt_clock_now(), deadline = now + STUCK_NS;
 	uint32_t cause = 0;
 	uint64_t seen;
 
@@ -236,7 +237,7 @@ static bool discard(struct nrt_chip *chip, uint64_t addr, uint64_t size)
 		cause |= take_causes(chip);
 		if (!emb_read(chip, NEURON_CTL_DISCARD_GO))
 			break;
-		now = emb_now_ns();
+		now = nrt_clock_now();
 		if (now > deadline)
 			return false;
 		emb_wait_irq(chip, seen, now + LOOK_NS);

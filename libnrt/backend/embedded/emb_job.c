@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "backend/embedded/emb.h"
+#include "base/clock.h"
 #include "trn/pool.h"
 
 /* Where things are in the memory of a core. */
@@ -197,7 +198,7 @@ static void end_job(struct emb_core *core, const struct neuron_record *record, b
 {
 	struct emb_job *job = core->first;
 	struct emb_result *result = job->result;
-	uint64_t wall = job->doorbell_ns ? emb_now_ns() - job->doorbell_ns : 0;
+	uint64_t wall = job->doorbell_ns ? nrt_clock_now() - job->doorbell_ns : 0;
 
 	result->record = (struct drm_neuron_wait_job){
 		.status = record->status,
@@ -316,7 +317,7 @@ static void ring(struct emb_core *core)
 	*block = job->block;
 	neuron_hw_job_completion(block, base + AT_COMPLETION);
 	write_tables(core, job, block);
-	job->doorbell_ns = emb_now_ns();
+	job->doorbell_ns = nrt_clock_now();
 	job->moved_ns = job->doorbell_ns;
 	job->looked_ns = job->doorbell_ns;
 	job->progress = emb_read64(core->chip, core->regs + NEURON_CORE_PROGRESS);
@@ -449,7 +450,7 @@ static bool hangs(struct emb_core *core, uint64_t *next)
 {
 	uint64_t progress = emb_read64(core->chip, core->regs + NEURON_CORE_PROGRESS);
 	struct emb_job *job = core->first;
-	uint64_t now = emb_now_ns();
+	uint64_t now = nrt_clock_now();
 
 	if (progress != job->progress || now - job->looked_ns > job->limit_ns / 2) {
 		job->progress = progress;
@@ -483,7 +484,7 @@ uint64_t emb_service_core(struct emb_core *core)
 
 	while (core->first) {
 		if (core->ending && !end_given_up(core))
-			return emb_now_ns() + EMB_RESET_POLL_NS;
+			return nrt_clock_now() + EMB_RESET_POLL_NS;
 		if (!core->first)
 			break;
 		if (core->first->gang && core->first->gang->failed) {
@@ -630,7 +631,7 @@ static int wait_loop(struct nrt_chip *chip, struct drm_neuron_wait *wait,
 		*left = next;
 		if (wait_is_over(wait, results))
 			return 0;
-		if (emb_now_ns() >= deadline)
+		if (nrt_clock_now() >= deadline)
 			return -ETIMEDOUT;
 		if (chip->machine->debugger) {
 			step_or_abort(chip, seen);
@@ -718,12 +719,12 @@ static void drop_queued(struct emb_core *core, uint64_t id)
  */
 static void await_end(struct nrt_chip *chip, const struct emb_result *result)
 {
-	uint64_t until = emb_now_ns() + CANCEL_NS, seen, next;
+	uint64_t until = nrt_clock_now() + CANCEL_NS, seen, next;
 
 	for (;;) {
 		seen = atomic_load(&chip->irqs);
 		next = emb_service(chip);
-		if (result->ended || emb_now_ns() > until)
+		if (result->ended || nrt_clock_now() > until)
 			return;
 		pthread_mutex_unlock(&chip->lock);
 		emb_wait_irq(chip, seen, next);

@@ -12,13 +12,12 @@
 
 #include "backend/embedded/emb.h"
 #include "backend/embedded/emb_debug.h"
-#include "base/event.h"
+#include "base/clock.h"
 #include "base/thread.h"
 #include "trn/fabric.h"
 #include "trn/pool.h"
 
 #define MAX_CHIPS	64
-#define NS		1000000000ull
 
 /**
  * struct instance - what an instance has, by its public name
@@ -39,14 +38,6 @@ static const struct instance instances[] = {
 static const struct neuron_gen *const generations[] = {
 	&neuron_gen_trn1, &neuron_gen_inf2, &neuron_gen_trn2, &neuron_gen_trn3,
 };
-
-uint64_t emb_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS + (uint64_t)now.tv_nsec;
-}
 
 uint32_t emb_read(const struct nrt_chip *chip, uint64_t offset)
 {
@@ -122,7 +113,7 @@ static const struct trn_port emb_port = {
 
 void emb_wait_irq(struct nrt_chip *chip, uint64_t seen, uint64_t deadline_ns)
 {
-	const struct timespec until = nrt_event_time(deadline_ns);
+	const struct timespec until = nrt_clock_time(deadline_ns);
 	struct emb_machine *machine = chip->machine;
 	int late = 0;
 
@@ -176,7 +167,7 @@ static uint64_t look_after(struct nrt_chip *chip)
 
 static void keeper_wait(struct nrt_chip *chip, uint64_t next)
 {
-	const struct timespec until = nrt_event_time(next);
+	const struct timespec until = nrt_clock_time(next);
 	struct emb_machine *machine = chip->machine;
 
 	if (next)

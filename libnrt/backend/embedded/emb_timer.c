@@ -4,7 +4,7 @@
  * (Documentation/hardware/faults.rst). One thread serves all chips, and sleeps when nothing is
  * late. Chips that a debugger runs have no timer: they take no time of the host.
  */
-#include "base/event.h"
+#include "base/clock.h"
 #include "base/thread.h"
 #include "backend/embedded/emb.h"
 
@@ -17,7 +17,7 @@ void emb_timer_init(struct emb_timer *timer)
 void emb_timer_ask(struct nrt_chip *chip, uint64_t delay_ns)
 {
 	struct emb_timer *timer = &chip->machine->timer;
-	uint64_t at = emb_now_ns() + delay_ns;
+	uint64_t at = nrt_clock_now() + delay_ns;
 
 	pthread_mutex_lock(&timer->lock);
 	if (!chip->expires_ns || at < chip->expires_ns) {
@@ -47,7 +47,7 @@ static void wait_for(struct emb_timer *timer, const struct nrt_chip *chip)
 		pthread_cond_wait(&timer->changed, &timer->lock);
 		return;
 	}
-	until = nrt_event_time(chip->expires_ns);
+	until = nrt_clock_time(chip->expires_ns);
 	pthread_cond_timedwait(&timer->changed, &timer->lock, &until);
 }
 
@@ -60,7 +60,7 @@ static void *serve(void *arg)
 	pthread_mutex_lock(&timer->lock);
 	while (!timer->leaving) {
 		chip = first_of(machine);
-		if (!chip || chip->expires_ns > emb_now_ns()) {
+		if (!chip || chip->expires_ns > nrt_clock_now()) {
 			wait_for(timer, chip);
 			continue;
 		}

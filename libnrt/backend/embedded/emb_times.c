@@ -11,6 +11,7 @@
 #include <sys/random.h>
 
 #include "backend/embedded/emb.h"
+#include "base/clock.h"
 
 /*
  * Whoever is so many groups ahead of others has more that wait than the chip keeps of a core, and
@@ -549,7 +550,7 @@ void emb_times_forget(struct emb_core *core)
 void emb_times_leave(struct emb_core *core)
 {
 	struct nrt_chip *chip = core->chip;
-	uint64_t seen, now = emb_now_ns(), deadline = now + LEAVE_NS;
+	uint64_t seen, now = nrt_clock_now(), deadline = now + LEAVE_NS;
 	unsigned int i;
 
 	for (i = 0; core->settle && i < EMB_SETTLES; i++)
@@ -560,7 +561,7 @@ void emb_times_leave(struct emb_core *core)
 		if (all_settled(core) || now > deadline)
 			break;
 		emb_wait_irq(chip, seen, now + LEAVE_POLL_NS);
-		now = emb_now_ns();
+		now = nrt_clock_now();
 	}
 	/* A core that does not answer may still write: its memory is never used again. */
 	if (core->settle && (core->wedged || !all_settled(core)))
@@ -596,7 +597,7 @@ static int settled_locked(struct nrt_chip *chip, struct nrt_settled *args, bool 
 			args->exact = result->settled.status == NEURON_SETTLE_OK;
 			args->cause = result->settled.cause;
 			ret = 0;
-		} else if (emb_now_ns() >= deadline) {
+		} else if (nrt_clock_now() >= deadline) {
 			ret = -ETIMEDOUT;
 		} else {
 			pthread_mutex_unlock(&chip->lock);
