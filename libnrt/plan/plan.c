@@ -80,12 +80,6 @@ const char *nrt_plan_topology_name(enum nrt_plan_topology topology)
 	return topology < NRT_PLAN_NR_TOPOLOGIES ? topology_names[topology] : "unknown";
 }
 
-static bool reduces(const struct nrt_plan_ask *ask)
-{
-	return ask->op == NRT_PLAN_ALL_REDUCE || ask->op == NRT_PLAN_REDUCE_SCATTER ||
-	       ask->op == NRT_PLAN_REDUCE_SCATTER_V;
-}
-
 static NRT_STATUS check_reduce(const struct nrt_plan_ask *ask, struct nrt_error *error)
 {
 	const char *op = nrt_plan_op_name(ask->op);
@@ -96,10 +90,11 @@ static NRT_STATUS check_reduce(const struct nrt_plan_ask *ask, struct nrt_error 
 	if (ask->reduce >= NRT_PLAN_NR_REDUCES)
 		return nrt_error_set(error, NRT_INVALID, "%s: reduction %u is unknown", op,
 				     ask->reduce);
-	if (reduces(ask) != !!ask->reduce && ask->op != NRT_PLAN_PERMUTE_RING)
-		return nrt_error_set(error, NRT_INVALID, "%s %s", op,
-				     reduces(ask) ? "needs a reduction: add, min or max" :
-						    "has no reduction; leave it out");
+	if (!ask->reduce && nrt_plan_reduces(ask->op))
+		return nrt_error_set(error, NRT_INVALID,
+				     "%s needs a reduction: add, min or max", op);
+	if (ask->reduce && !nrt_plan_can_reduce(ask->op))
+		return nrt_error_set(error, NRT_INVALID, "%s has no reduction; leave it out", op);
 	if (ask->reduce && !nrt_plan_type_reduces(ask->dtype))
 		return nrt_error_set(error, NRT_INVALID, "%s: type %s can only be copied", op,
 				     nrt_plan_type_name(ask->dtype));

@@ -104,6 +104,19 @@ enum nrt_plan_op {
 	NRT_PLAN_NR_OPS
 };
 
+/* Must it have a reduction? */
+static inline bool nrt_plan_reduces(enum nrt_plan_op op)
+{
+	return op == NRT_PLAN_ALL_REDUCE || op == NRT_PLAN_REDUCE_SCATTER ||
+	       op == NRT_PLAN_REDUCE_SCATTER_V;
+}
+
+/* Can it have one? A permute along a ring may combine two inputs before it sends. */
+static inline bool nrt_plan_can_reduce(enum nrt_plan_op op)
+{
+	return nrt_plan_reduces(op) || op == NRT_PLAN_PERMUTE_RING;
+}
+
 /* *_V: is how much is moved known only when the program runs? */
 static inline bool nrt_plan_varies(enum nrt_plan_op op)
 {

@@ -461,7 +461,7 @@ static void make_tasks(struct trial *trial)
 	const char *algorithm = NULL;
 
 	*task = trial_task_of(cell->op, cell->dtype, cell->count, cell->ranks);
-	if (trial_reduces(cell->op))
+	if (nrt_plan_reduces(cell->op))
 		task->ask.reduce = NRT_PLAN_ADD + trial_next(trial) % 3;
 	/* Pairs that a smaller group can have, too. */
 	if (cell->row->what == CELL_ODD_GROUP && cell->op == NRT_PLAN_PERMUTE)

@@ -30,9 +30,6 @@
 #define COLUMN	17
 
 #define OP(name)	(1u << NRT_PLAN_##name)
-#define REDUCING \
-	(OP(ALL_REDUCE) | OP(REDUCE_SCATTER) | OP(REDUCE_SCATTER_V) | OP(PERMUTE_RING))
-#define VARIED		(OP(ALL_GATHER_V) | OP(REDUCE_SCATTER_V) | OP(ALL_TO_ALL_V))
 
 static const struct cell_row rows[] = {
 	/* --- The chip --- */
@@ -125,23 +122,29 @@ static const struct cell_row rows[] = {
 
 /**
  * struct reason - why a kind of fault cannot strike
- * @row, @ops: where
+ * @row: which kind
+ * @ops: in which operations
+ * @without: in an operation that lacks this
+ * @with: in an operation that has this
  */
 struct reason {
 	const char *row;
 	unsigned int ops;
+	bool (*without)(enum nrt_plan_op op);
+	bool (*with)(enum nrt_plan_op op);
 	const char *why;
 };
 
 static const struct reason reasons[] = {
-	{ "mailbox-dead", ALL_OPS, "no collective talks to the firmware" },
-	{ "ecc", OP(BARRIER), "a barrier reads no tensor" },
-	{ "ecc-correctable", OP(BARRIER), "a barrier reads no tensor" },
+	{ "mailbox-dead", ALL_OPS, .why = "no collective talks to the firmware" },
+	{ "ecc", OP(BARRIER), .why = "a barrier reads no tensor" },
+	{ "ecc-correctable", OP(BARRIER), .why = "a barrier reads no tensor" },
 	{ "call-bo-export", OP(BARRIER) | OP(BROADCAST),
-	  "neither a barrier nor the root of a broadcast shows memory" },
-	{ "call-bo-import", OP(BARRIER), "a barrier shows no memory" },
-	{ "other-reduction", ALL_OPS & ~REDUCING, "it reduces nothing" },
-	{ "other-place", VARIED, "input and output are never the same memory" },
+	  .why = "neither a barrier nor the root of a broadcast shows memory" },
+	{ "call-bo-import", OP(BARRIER), .why = "a barrier shows no memory" },
+	{ "other-reduction", .without = nrt_plan_can_reduce, .why = "it reduces nothing" },
+	{ "other-place", .with = nrt_plan_varies,
+	  .why = "input and output are never the same memory" },
 };
 
 #define REASONS	(sizeof(reasons) / sizeof(reasons[0]))
@@ -155,12 +158,18 @@ struct matrix {
 	struct cell *running[OPS];
 };
 
+static bool is_of(const struct reason *reason, enum nrt_plan_op op)
+{
+	return reason->ops >> op & 1 || (reason->without && !reason->without(op)) ||
+	       (reason->with && reason->with(op));
+}
+
 static const char *reason_of(const struct cell *cell)
 {
 	unsigned int i;
 
 	for (i = 0; i < REASONS; i++)
-		if (!strcmp(reasons[i].row, cell->row->name) && reasons[i].ops >> cell->op & 1)
+		if (!strcmp(reasons[i].row, cell->row->name) && is_of(&reasons[i], cell->op))
 			return reasons[i].why;
 	return NULL;
 }

@@ -317,12 +317,6 @@ bool trial_plan(struct trial *trial, struct trial_task *task, const char *algori
 	return true;
 }
 
-bool trial_reduces(enum nrt_plan_op op)
-{
-	return op == NRT_PLAN_ALL_REDUCE || op == NRT_PLAN_REDUCE_SCATTER ||
-	       op == NRT_PLAN_REDUCE_SCATTER_V;
-}
-
 struct trial_task trial_task_of(enum nrt_plan_op op, unsigned int dtype, uint64_t count,
 				unsigned int ranks)
 {
@@ -331,7 +325,7 @@ struct trial_task trial_task_of(enum nrt_plan_op op, unsigned int dtype, uint64_
 	};
 	unsigned int i;
 
-	if (trial_reduces(op))
+	if (nrt_plan_reduces(op))
 		task.ask.reduce = NRT_PLAN_ADD;
 	if (op == NRT_PLAN_PERMUTE_RING)
 		task.ask.nr_channels = 1;

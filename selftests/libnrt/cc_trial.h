@@ -88,8 +88,6 @@ uint64_t trial_now_ms(void);
 struct trial_rank *trial_victim(struct trial *trial);
 bool trial_is_victim(const struct trial_rank *rank);
 
-/* Is something reduced? */
-bool trial_reduces(enum nrt_plan_op op);
 struct trial_task trial_task_of(enum nrt_plan_op op, unsigned int dtype, uint64_t count,
 				unsigned int ranks);
 void trial_task_fini(struct trial_task *task);

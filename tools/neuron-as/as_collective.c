@@ -56,8 +56,7 @@ static bool parse_op(struct as_unit *unit, struct collective *collective)
 		return as_error(unit, token, "no collective operation \"%s\"", collective->op);
 	collective->barrier = op == NRT_PLAN_BARRIER;
 	collective->varies = nrt_plan_varies(op);
-	reduces = op == NRT_PLAN_ALL_REDUCE || op == NRT_PLAN_REDUCE_SCATTER ||
-		  op == NRT_PLAN_REDUCE_SCATTER_V;
+	reduces = nrt_plan_reduces(op);
 	if (reduces)
 		collective->reduce = take_reduce(unit);
 	return !reduces || collective->reduce || as_expected(unit, "add, min or max");
