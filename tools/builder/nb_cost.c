@@ -105,20 +105,41 @@ static void nb_tensor_work(const struct neuron_inst *inst, struct trn_work *work
 				  (NEURON_INST_TRANSPOSE | NEURON_INST_ONE_ZERO));
 }
 
-uint64_t nb_cost_inst(const struct nb_plan *plan, enum neuron_engine engine,
-		      const struct neuron_inst *inst)
+static const struct trn_isa *nb_inst_work(const struct neuron_inst *inst, struct trn_work *work)
 {
 	const struct trn_isa *isa = trn_isa_lookup(inst->opcode);
-	struct trn_work work = { 0 };
 
 	/* What the loader makes a trigger of. */
 	if (!isa)
 		isa = trn_isa_lookup(NEURON_OP_DMA_TRIGGER);
 	if (isa->unit == TRN_ISA_TENSOR)
-		nb_tensor_work(inst, &work);
+		nb_tensor_work(inst, work);
 	else if (isa->unit == TRN_ISA_LANES)
-		nb_lanes_work(isa, inst, &work);
+		nb_lanes_work(isa, inst, work);
+	return isa;
+}
+
+uint64_t nb_cost_inst(const struct nb_plan *plan, enum neuron_engine engine,
+		      const struct neuron_inst *inst)
+{
+	struct trn_work work = { 0 };
+	const struct trn_isa *isa = nb_inst_work(inst, &work);
+
 	return trn_cost_ps(plan->gen, engine, isa, &work);
+}
+
+unsigned int nb_ports_inst(const struct nb_plan *plan, enum neuron_engine engine,
+			   const struct neuron_inst *inst)
+{
+	struct trn_work work = { 0 };
+	const struct trn_isa *isa = nb_inst_work(inst, &work);
+	unsigned int ports = trn_cost_ports(plan->gen, engine, isa, &work), mask = 0;
+
+	if (ports & TRN_PORT_SBUF)
+		mask |= NEURON_BIT(NB_PORT_SBUF);
+	if (plan->gen->generation == 2 && (ports & ~TRN_PORT_SBUF))
+		mask |= NEURON_BIT(NB_PORT_PSUM);
+	return mask;
 }
 
 /* --- Transfers --- */
@@ -164,6 +185,7 @@ void nb_cost_node(const struct nb_plan *plan, struct nb_node *node)
 	const struct neuron_inst *inst;
 
 	node->move_ps = 0;
+	node->ports = 0;
 	if (!node->room)
 		return;
 	inst = nb_node_inst(plan, node);
@@ -175,5 +197,6 @@ void nb_cost_node(const struct nb_plan *plan, struct nb_node *node)
 		node->move_ps = TRN_COST_DMA_START_PS;
 	} else {
 		node->issue_ps = nb_group_ps(plan, node);
+		node->ports = nb_ports_inst(plan, node->engine, inst);
 	}
 }

@@ -26,6 +26,7 @@ struct nb_choice {
 	uint32_t node;
 	bool known;
 	uint64_t cost[NEURON_NR_ENGINES];	/* 0: it cannot go there */
+	unsigned int ports[NEURON_NR_ENGINES];
 };
 
 /**
@@ -34,7 +35,8 @@ struct nb_choice {
  * @now: those that can begin when the engine is free, by their urgency
  * @full: of each memory: nodes that found no place there
  * @free: when each engine is free
- * @server: when each DMA engine is
+ * @port: when each way into a memory is that engines share
+ * @moving: when DMA engines and queues are
  * @choice: of the node that is the next one of those that may go to any engine
  * @left: nodes that have no place yet
  */
@@ -46,7 +48,8 @@ struct nb_lister {
 	struct nb_heap now[NB_LISTS];
 	struct nb_heap full[NB_MEMORIES];
 	uint64_t free[NEURON_NR_ENGINES];
-	uint64_t server[NB_DMA_ENGINES];
+	uint64_t port[NB_PORTS];
+	struct nb_moving moving;
 	struct nb_choice choice;
 	uint32_t left;
 };
@@ -276,9 +279,24 @@ static const struct nb_choice *nb_choose(struct nb_lister *lister, uint32_t n)
 		return choice;
 	*choice = (struct nb_choice){ .node = n, .known = true };
 	for (i = 0; i < sizeof(engines) / sizeof(engines[0]); i++)
-		if (nb_accepts(plan->nb, engines[i], inst))
+		if (nb_accepts(plan->nb, engines[i], inst)) {
 			choice->cost[engines[i]] = nb_cost_inst(plan, engines[i], inst);
+			choice->ports[engines[i]] = nb_ports_inst(plan, engines[i], inst);
+		}
 	return choice;
+}
+
+/* When an engine can begin what is ready at @ready and needs @ports. */
+static uint64_t nb_begin_on(const struct nb_lister *lister, unsigned int engine,
+			    unsigned int ports, uint64_t ready)
+{
+	uint64_t begin = lister->free[engine] > ready ? lister->free[engine] : ready;
+	unsigned int p;
+
+	for (p = 0; p < NB_PORTS; p++)
+		if ((ports & NEURON_BIT(p)) && begin < lister->port[p])
+			begin = lister->port[p];
+	return begin;
 }
 
 /* Take the engine on which it ends first. Returns its begin. */
@@ -292,13 +310,14 @@ static uint64_t nb_best_engine(struct nb_lister *lister, uint32_t n)
 	for (e = 0; e < NEURON_NR_ENGINES; e++) {
 		if (!choice->cost[e])
 			continue;
-		start = lister->free[e] > node->ready_ps ? lister->free[e] : node->ready_ps;
+		start = nb_begin_on(lister, e, choice->ports[e], node->ready_ps);
 		if (start + choice->cost[e] >= best)
 			continue;
 		best = start + choice->cost[e];
 		begin = start;
 		node->engine = e;
 		node->issue_ps = choice->cost[e];
+		node->ports = choice->ports[e];
 	}
 	return begin;
 }
@@ -333,7 +352,7 @@ static bool nb_candidate(struct nb_lister *lister, unsigned int list, uint32_t *
 	if (any)
 		*begin = nb_best_engine(lister, *n);
 	else
-		*begin = node->ready_ps > free ? node->ready_ps : free;
+		*begin = nb_begin_on(lister, node->engine, node->ports, node->ready_ps);
 	return true;
 }
 
@@ -383,16 +402,20 @@ static int nb_list_node(struct nb_lister *lister, uint32_t n, uint64_t begin)
 {
 	struct nb_plan *plan = lister->plan;
 	struct nb_node *node = &plan->node[n];
+	unsigned int p;
 	uint64_t end;
 
 	if (node->transfer) {
-		end = nb_spread_node(plan, node, begin, lister->server);
+		end = nb_spread_node(plan, node, begin, &lister->moving);
 		if (nb_error(plan->nb))
 			return -1;
 	} else {
 		end = begin + node->issue_ps + node->move_ps;
 	}
 	lister->free[node->engine] = begin + node->issue_ps;
+	for (p = 0; p < NB_PORTS; p++)
+		if (node->ports & NEURON_BIT(p))
+			lister->port[p] = begin + node->issue_ps;
 	lister->left--;
 	if (plan->total_ps < end)
 		plan->total_ps = end;
@@ -453,8 +476,7 @@ static int nb_lister_begin(struct nb_lister *lister, unsigned int percent)
 		lister->full[i].node = room + (size_t)(2 * NB_LISTS + i) * (nr + 1);
 	for (i = 0; i < NEURON_NR_ENGINES; i++)
 		lister->free[i] = plan->total_ps;
-	for (i = 0; i < NB_DMA_ENGINES; i++)
-		lister->server[i] = plan->total_ps;
+	nb_moving_begin(&lister->moving, plan->total_ps);
 	nb_places_begin(&lister->places, plan, lister->region, percent);
 	nb_ready_at(plan, lister->region, plan->total_ps);
 	for (i = lister->region->first; i < plan->nr_nodes; i++)
@@ -498,18 +520,18 @@ out:
 
 int nb_list_in_order(struct nb_plan *plan, const struct nb_region *region)
 {
-	uint64_t free[NEURON_NR_ENGINES], server[NB_DMA_ENGINES], end, begin;
+	uint64_t free[NEURON_NR_ENGINES], end, begin;
+	struct nb_moving moving;
 	uint32_t n, i;
 
 	for (i = 0; i < NEURON_NR_ENGINES; i++)
 		free[i] = plan->total_ps;
-	for (i = 0; i < NB_DMA_ENGINES; i++)
-		server[i] = plan->total_ps;
+	nb_moving_begin(&moving, plan->total_ps);
 	for (n = region->first; n < region->last; n++) {
 		struct nb_node *node = &plan->node[n];
 
 		begin = free[node->engine];
-		end = node->transfer ? nb_spread_node(plan, node, begin, server) :
+		end = node->transfer ? nb_spread_node(plan, node, begin, &moving) :
 				       begin + node->issue_ps + node->move_ps;
 		free[node->engine] = begin + node->issue_ps;
 		if (plan->total_ps < end)

@@ -38,6 +38,7 @@
  * @bound: in a loop that ends by a test of registers, which other engines may lack: it keeps its
  *	engine
  * @load: it begins with a load of the array
+ * @ports: NB_PORT_* that it needs as long as that
  * @issue_ps: that it keeps its engine
  * @move_ps: of a transfer: from the trigger to its end on one queue, without waiting
  * @tail_ps: the longest way from its begin to the end of the region
@@ -55,6 +56,7 @@ struct nb_node {
 	bool fixed;
 	bool bound;
 	bool load;
+	uint8_t ports;
 	int16_t queue;
 	int16_t new_queue;
 	uint32_t first_use;
@@ -116,8 +118,29 @@ struct nb_edge {
 	uint32_t after;
 };
 
+/*
+ * Ways into memories that engines share: into SBUF, and into PSUM where that is one. The banks of
+ * newer chips are ways of their own, but which one a tile gets is not known before its turn.
+ */
+enum nb_port {
+	NB_PORT_SBUF,
+	NB_PORT_PSUM,
+	NB_PORTS
+};
+
 #define NB_PLAN_SINGLES	8
 #define NB_DMA_ENGINES	16
+
+/**
+ * struct nb_moving - when what moves bytes is free, in ps
+ * @server: each DMA engine
+ * @queue: each queue of the job's table: one that still works takes the next transfer at once, and
+ *	one that is idle has to start
+ */
+struct nb_moving {
+	uint64_t server[NB_DMA_ENGINES];
+	uint64_t queue[NEURON_JOB_MAX_QUEUES];
+};
 
 /* Queues that transfers are spread over, made when the first one comes; -1: not yet. */
 struct nb_spread {
@@ -188,6 +211,9 @@ void nb_cost_node(const struct nb_plan *plan, struct nb_node *node);
 /* Of an instruction on @engine, in ps. */
 uint64_t nb_cost_inst(const struct nb_plan *plan, enum neuron_engine engine,
 		      const struct neuron_inst *inst);
+/* What it has to itself meanwhile, a mask of NB_PORT_*. */
+unsigned int nb_ports_inst(const struct nb_plan *plan, enum neuron_engine engine,
+			   const struct neuron_inst *inst);
 
 /**
  * struct nb_places - places of the tiles of a region while its order is found out
@@ -224,12 +250,11 @@ int nb_list(struct nb_plan *plan, const struct nb_region *region, unsigned int p
 int nb_list_in_order(struct nb_plan *plan, const struct nb_region *region);
 /* The engine that starts a transfer that may go to another queue. */
 enum neuron_engine nb_spread_engine(const struct nb_plan *plan, const struct nb_node *node);
-/*
- * Give a transfer, which its engine starts at @begin, a queue; @server: when each DMA engine is
- * free. Returns when it ends.
- */
+/* All are free at @time. */
+void nb_moving_begin(struct nb_moving *moving, uint64_t time);
+/* Give a transfer, which its engine starts at @begin, a queue. Returns when it ends. */
 uint64_t nb_spread_node(struct nb_plan *plan, struct nb_node *node, uint64_t begin,
-			uint64_t *server);
+			struct nb_moving *moving);
 
 /* Write the program in the order of plan->order. 0 or -1. */
 int nb_rewrite(struct nb_plan *plan);

@@ -6,6 +6,7 @@
  * instruction for each queue.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "nb_plan.h"
 #include "time/trn_cost.h"
@@ -71,15 +72,37 @@ static int nb_pick_queue(struct nb_plan *plan, struct nb_node *node, const uint6
 	return spread->split;
 }
 
-uint64_t nb_spread_node(struct nb_plan *plan, struct nb_node *node, uint64_t begin,
-			uint64_t *server)
+void nb_moving_begin(struct nb_moving *moving, uint64_t time)
 {
-	unsigned int queues, i, s;
-	uint64_t end = 0;
+	unsigned int i;
+
+	memset(moving, 0, sizeof(*moving));
+	for (i = 0; i < NB_DMA_ENGINES; i++)
+		moving->server[i] = time;
+}
+
+/* One queue of a set gets its part at @trigger. Returns when that is moved. */
+static uint64_t nb_spread_part(struct nb_moving *moving, unsigned int queue, uint64_t trigger,
+			       uint64_t move_ps)
+{
+	uint64_t *server = &moving->server[queue % NB_DMA_ENGINES], ready = moving->queue[queue];
+
+	if (ready <= trigger)
+		ready = trigger + TRN_COST_DMA_START_PS;
+	*server = (*server < ready ? ready : *server) + move_ps;
+	moving->queue[queue] = *server;
+	return *server;
+}
+
+uint64_t nb_spread_node(struct nb_plan *plan, struct nb_node *node, uint64_t begin,
+			struct nb_moving *moving)
+{
+	unsigned int queues, i;
+	uint64_t end = 0, part;
 	int queue;
 
 	if (!plan->options.keep_queues && !node->fixed) {
-		queue = nb_pick_queue(plan, node, server);
+		queue = nb_pick_queue(plan, node, moving->server);
 		if (queue < 0)
 			return 0;
 		node->new_queue = queue;
@@ -87,13 +110,11 @@ uint64_t nb_spread_node(struct nb_plan *plan, struct nb_node *node, uint64_t beg
 	queues = plan->nb->queue[node->new_queue].num_queues;
 	node->issue_ps = nb_cost_inst(plan, node->engine, nb_node_inst(plan, node)) * queues;
 	for (i = 0; i < queues; i++) {
-		s = (nb_server_of(plan, node->new_queue) + i) % NB_DMA_ENGINES;
-		if (server[s] < begin + node->issue_ps + TRN_COST_DMA_START_PS)
-			server[s] = begin + node->issue_ps + TRN_COST_DMA_START_PS;
-		server[s] += node->move_ps / queues;
-		if (end < server[s])
-			end = server[s];
+		part = nb_spread_part(moving, plan->nb->queue[node->new_queue].index + i,
+				      begin + node->issue_ps * (i + 1) / queues,
+				      node->move_ps / queues);
+		if (end < part)
+			end = part;
 	}
 	return end;
 }
-
