@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
  * The new order: list scheduling. Time goes on over all engines; whoever can begin first does,
- * and of those on one engine the most urgent. A node is as urgent as the earlier of two times:
- * when it would begin in the order of the calls if transfers took no time, and when it must
- * begin so that the longest way behind it ends with that.
+ * and of those on one engine the most urgent. How urgent a node is, two times say: when it would
+ * begin in the order of the calls if transfers took no time, and when it must begin so that the
+ * longest way behind it ends with that. By rule 0 the earlier one counts. By the others their
+ * mean does, with a weight of rule / NB_RULE_PARTS for the second: the more that has, the farther
+ * a long chain may begin ahead of what the calls have before it. No rule is the best for all
+ * programs, so nb_schedule.c tries several.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -203,23 +206,32 @@ static uint64_t nb_wanted(const struct nb_plan *plan, const struct nb_node *node
 	return first == UINT64_MAX ? node->ready_ps : first;
 }
 
-static void nb_keys(struct nb_plan *plan, const struct nb_region *region)
+void nb_measure(struct nb_plan *plan, const struct nb_region *region)
 {
-	uint64_t all, wanted;
 	uint32_t n;
 
 	nb_tails(plan, region);
-	all = nb_in_order(plan, region);
-	for (n = region->first; n < region->last; n++)
-		if (all < plan->node[n].tail_ps)
-			all = plan->node[n].tail_ps;
+	plan->span_ps = nb_in_order(plan, region);
+	for (n = region->first; n < region->last; n++) {
+		plan->node[n].wanted_ps = nb_wanted(plan, &plan->node[n]);
+		if (plan->span_ps < plan->node[n].tail_ps)
+			plan->span_ps = plan->node[n].tail_ps;
+	}
+}
+
+static void nb_keys(struct nb_plan *plan, const struct nb_region *region, unsigned int rule)
+{
+	uint32_t n;
+
 	for (n = region->first; n < region->last; n++) {
 		struct nb_node *node = &plan->node[n];
+		uint64_t wanted = node->wanted_ps, latest = plan->span_ps - node->tail_ps;
 
-		wanted = nb_wanted(plan, node);
-		node->key = all - node->tail_ps;
-		if (wanted < node->key)
-			node->key = wanted;
+		if (rule)
+			node->key = (wanted * (NB_RULE_PARTS - rule) + latest * rule) /
+				    NB_RULE_PARTS;
+		else
+			node->key = wanted < latest ? wanted : latest;
 	}
 }
 
@@ -484,7 +496,8 @@ static int nb_lister_begin(struct nb_lister *lister, unsigned int percent)
 	return 0;
 }
 
-int nb_list(struct nb_plan *plan, const struct nb_region *region, unsigned int percent)
+int nb_list(struct nb_plan *plan, const struct nb_region *region, unsigned int rule,
+	    unsigned int percent)
 {
 	struct nb_lister *lister = calloc(1, sizeof(*lister));
 	uint64_t before = plan->total_ps;
@@ -497,7 +510,7 @@ int nb_list(struct nb_plan *plan, const struct nb_region *region, unsigned int p
 	lister->plan = plan;
 	lister->region = region;
 	lister->left = region->last - region->first;
-	nb_keys(plan, region);
+	nb_keys(plan, region, rule);
 	if (nb_lister_begin(lister, percent))
 		goto out;
 	for (i = region->first; i < region->last; i++)

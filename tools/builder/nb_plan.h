@@ -42,6 +42,8 @@
  * @issue_ps: that it keeps its engine
  * @move_ps: of a transfer: from the trigger to its end on one queue, without waiting
  * @tail_ps: the longest way from its begin to the end of the region
+ * @wanted_ps: when it would begin in the order of the calls if transfers took no time; of a
+ *	transfer: when the first of those behind it would
  * @key: how urgent it is: the least is the most urgent
  * @ready_ps: when all before it is over
  * @nr_before, @left: nodes that it must come after, and those that have no place yet
@@ -68,6 +70,7 @@ struct nb_node {
 	uint64_t issue_ps;
 	uint64_t move_ps;
 	uint64_t tail_ps;
+	uint64_t wanted_ps;
 	uint64_t key;
 	uint64_t ready_ps;
 };
@@ -158,6 +161,7 @@ struct nb_spread {
  * @tensor_fixed: the instructions of the tensor engine stay in order
  * @all: something touches nobody knows what
  * @random: something rounds at random, by its number
+ * @span_ps: of the region under work: how long it takes at least, or in the order of the calls
  * @total_ps: when what is ordered ends
  */
 struct nb_plan {
@@ -189,6 +193,7 @@ struct nb_plan {
 	bool tensor_fixed;
 	bool all;
 	bool random;
+	uint64_t span_ps;
 	uint64_t total_ps;
 };
 
@@ -244,8 +249,16 @@ bool nb_places_take(struct nb_places *places, const struct nb_node *node, bool w
 /* @node has its place in the order, and ends at @end. Memories where a tile died, a mask. */
 unsigned int nb_places_done(struct nb_places *places, const struct nb_node *node, uint64_t end);
 
-/* Append the nodes of @region to plan->order. 1: done; 0: it does not fit; -1: an error. */
-int nb_list(struct nb_plan *plan, const struct nb_region *region, unsigned int percent);
+#define NB_RULE_PARTS	16
+
+/* The times by which the nodes of @region are urgent, once before nb_list(). */
+void nb_measure(struct nb_plan *plan, const struct nb_region *region);
+/*
+ * Append the nodes of @region to plan->order. @rule: how their times are weighed (nb_list.c). The
+ * same rule gives the same order each time. 1: done; 0: it does not fit; -1: an error.
+ */
+int nb_list(struct nb_plan *plan, const struct nb_region *region, unsigned int rule,
+	    unsigned int percent);
 /* The same in the order of the calls, with all tiles where they are. 0 or -1. */
 int nb_list_in_order(struct nb_plan *plan, const struct nb_region *region);
 /* The engine that starts a transfer that may go to another queue. */

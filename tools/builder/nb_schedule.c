@@ -72,24 +72,71 @@ static void nb_pin_tiles(struct nb_plan *plan, const struct nb_region *region)
 		}
 }
 
-/* Loads may fill so much of what is free, in percent; less where more does not work out. */
-static int nb_list_region(struct nb_plan *plan, struct nb_region *region)
+/* What is ordered behind these is forgotten. */
+struct nb_mark {
+	size_t nr_order;
+	uint64_t total_ps;
+};
+
+static void nb_forget(struct nb_plan *plan, const struct nb_mark *mark)
+{
+	plan->nr_order = mark->nr_order;
+	plan->total_ps = mark->total_ps;
+}
+
+/*
+ * By rule 0. Loads may fill so much of what is free, in percent; less where more does not work
+ * out. Where nothing does, tiles keep their places. Returns the percentage, -1: an error.
+ */
+static int nb_first_list(struct nb_plan *plan, struct nb_region *region)
 {
 	static const unsigned int percent[] = { 100, 75, 50, 25 };
 	unsigned int i;
 	int ret;
 
+	nb_measure(plan, region);
 	for (i = 0; i < sizeof(percent) / sizeof(percent[0]); i++) {
-		ret = nb_list(plan, region, percent[i]);
+		ret = nb_list(plan, region, 0, percent[i]);
 		if (ret)
-			return ret < 0 ? -1 : 0;
+			return ret < 0 ? -1 : (int)percent[i];
 	}
 	nb_pin_tiles(plan, region);
 	plan->nr_nodes = plan->joins;
 	if (nb_depend(plan, region))
 		return -1;
-	ret = nb_list(plan, region, 100);
-	return ret == 1 ? 0 : nb_fail(plan->nb, "the scheduler has lost an instruction");
+	nb_measure(plan, region);
+	ret = nb_list(plan, region, 0, 100);
+	if (ret < 0)
+		return -1;
+	return ret ? 100 : nb_fail(plan->nb, "the scheduler has lost an instruction");
+}
+
+/* Several rules are tried, and the one stays with which the region ends first. */
+static int nb_list_region(struct nb_plan *plan, struct nb_region *region)
+{
+	static const unsigned int rules[] = { 1, 3, 6, 9, 10, 12, 14 };
+	const struct nb_mark mark = { plan->nr_order, plan->total_ps };
+	int percent = nb_first_list(plan, region), ret;
+	unsigned int best = 0, last = 0, i;
+	uint64_t best_ps = plan->total_ps;
+
+	if (percent < 0)
+		return -1;
+	for (i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+		nb_forget(plan, &mark);
+		last = rules[i];
+		ret = nb_list(plan, region, last, percent);
+		if (ret < 0)
+			return -1;
+		if (!ret || plan->total_ps >= best_ps)
+			continue;
+		best = last;
+		best_ps = plan->total_ps;
+	}
+	if (best == last)
+		return 0;
+	nb_forget(plan, &mark);
+	return nb_list(plan, region, best, percent) < 0 ? -1 : 0;
 }
 
 static int nb_schedule_region(struct nb_plan *plan, struct nb_region *region)
