@@ -11,6 +11,7 @@
 #define NK_N_BLOCK	1024u	/* columns of C: two banks, a quarter of PSUM */
 #define NK_K_BLOCK	16u	/* tiles of terms */
 #define NK_M_PARTIAL	4u	/* tiles of rows, when there are several blocks of terms */
+#define NK_PIECE	2048u	/* bytes of a row that move at the full rate on all chips */
 #define NK_MAX_BANKS	(NK_N_BLOCK / NK_BANK)
 /* Rows of C for which A is loaded at a time: the first ones are not to wait for all of it. */
 #define NK_A_PART	512u
@@ -130,11 +131,30 @@ static void nk_empty(struct nk_product *p, int bank, int sum, int out, uint32_t 
 				 nk_part(p->nk, sum, rows, at, cols, 4));
 }
 
+/*
+ * Nothing comes behind these rows of the block that could hide their store, so each bank is stored
+ * by itself. Not if that makes pieces so short that a DMA engine takes longer for them.
+ */
+static bool nk_is_end(const struct nk_product *p, uint32_t row, uint32_t rows)
+{
+	return row + rows == p->c.rows && p->col + p->cols == p->c.cols &&
+	       NK_BANK * nk_size(&p->c) >= NK_PIECE;
+}
+
+/* @cols columns of C that are ready, from column @at of the block and of the tile @out on. */
+static void nk_store_columns(struct nk_product *p, int out, uint32_t row, uint32_t rows,
+			     uint32_t at, uint32_t cols)
+{
+	nb_dma(p->nk->nb, p->nk->out, nk_block(&p->c, row, rows, p->col + at, cols),
+	       nk_side(p->nk, out, rows, at, cols, nk_size(&p->c)), -1);
+}
+
 /* Rows of the block, 128 at a time: their sums, and where they go. */
 static void nk_rows_of_block(struct nk_product *p, uint32_t i)
 {
 	uint32_t row = p->row + i * NK_ROWS, rows = nk_least(NK_ROWS, p->row + p->rows - row);
 	bool first = !p->term, last = p->term + p->terms == p->k;
+	bool end = last && nk_is_end(p, row, rows);
 	int bank[NK_MAX_BANKS], out, before = first ? -1 : p->sum[i];
 	struct nk_tensor sums = { .dtype = NK_FP32 };
 	const struct nk_tensor *to = last ? &p->c : &sums;
@@ -150,12 +170,15 @@ static void nk_rows_of_block(struct nk_product *p, uint32_t i)
 		cols = nk_least(NK_BANK, p->cols - n * NK_BANK);
 		nk_empty(p, bank[n], before, out, rows, n * NK_BANK, cols, nk_size(to));
 		nb_tile_end(nb, bank[n]);
+		if (end)
+			nk_store_columns(p, out, row, rows, n * NK_BANK, cols);
 	}
 	if (!last) {
 		p->sum[i] = out;
 		return;
 	}
-	nk_store(p->nk, &p->c, out, row, rows, p->col, p->cols);
+	if (!end)
+		nk_store_columns(p, out, row, rows, 0, p->cols);
 	nb_tile_end(nb, out);
 	if (before >= 0)
 		nb_tile_end(nb, before);

@@ -231,7 +231,8 @@ static void nk_norm_write(struct nk_row *r, uint32_t i, int minus_mean, int scal
 	nk_with_row(r, NEURON_ALU_MULTIPLY, x, r->gamma, i);
 	nk_with_row(r, NEURON_ALU_ADD, x, r->beta, i);
 	out = nk_tile(r->nk, r->rows, r->y->dtype, nk_cols(r, i));
-	nb_copy(nb, NB_ANY_ENGINE, nb_tile_ap(nb, out), nb_tile_ap(nb, x));
+	/* The vector engine has most to do, and what it has computed any engine can round. */
+	nb_copy(nb, NK_SCALAR, nb_tile_ap(nb, out), nb_tile_ap(nb, x));
 	nk_store(r->nk, r->y, out, r->row, r->rows, i * NK_COLS, nk_cols(r, i));
 	nb_tile_end(nb, out);
 	nb_tile_end(nb, x);
