@@ -11,10 +11,7 @@
 void nk_rig_init(struct nk_rig *rig, const struct neuron_gen *gen, bool clock)
 {
 	memset(rig, 0, sizeof(*rig));
-	if (clock)
-		seq_rig_init(&rig->rig, gen, 1, 1, true);
-	else
-		seq_rig_init_check(&rig->rig, gen, 1, 1, false);
+	seq_rig_init_check(&rig->rig, gen, 1, 1, clock);
 }
 
 static void end_program(struct nk_rig *rig)
@@ -34,12 +31,17 @@ void nk_rig_destroy(struct nk_rig *rig)
 	seq_rig_destroy(&rig->rig);
 }
 
-void nk_rig_begin(struct nk_rig *rig)
+void nk_rig_begin_by_hand(struct nk_rig *rig)
 {
 	end_program(rig);
 	rig->nb = nb_new("kernels");
 	assert_non_null(rig->nb);
 	nb_generation(rig->nb, rig->rig.chip[0]->gen->generation);
+}
+
+void nk_rig_begin(struct nk_rig *rig)
+{
+	nk_rig_begin_by_hand(rig);
 	assert_int_equal(nk_begin(&rig->nk, rig->nb), 0);
 }
 

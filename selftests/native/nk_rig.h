@@ -24,12 +24,14 @@ struct nk_rig {
 	uint64_t elapsed_ns;
 };
 
-/* A chip with memory checks, or with device time. */
+/* A chip with memory checks, and with device time if @clock. */
 void nk_rig_init(struct nk_rig *rig, const struct neuron_gen *gen, bool clock);
 void nk_rig_destroy(struct nk_rig *rig);
 
 /* A new program; the one before is freed. */
 void nk_rig_begin(struct nk_rig *rig);
+/* The same without nk_begin(): nothing is synchronised unless the program says so. */
+void nk_rig_begin_by_hand(struct nk_rig *rig);
 /* Numbers of tensors. Inputs hold numbers by chance of [-@most, @most]. */
 unsigned int nk_rig_input(struct nk_rig *rig, enum neuron_dtype dtype, uint32_t rows,
 			  uint32_t cols, double most);
