@@ -106,7 +106,7 @@ static NRT_STATUS check_disjoint(struct reader *reader)
 	for (i = 0; i < to->nr_groups * to->group_size; i++) {
 		if (seen[to->ranks[i]])
 			return nrt_error_set(reader->error, NRT_INVALID,
-					     "NEFF: %s: rank %u is twice in \"replica_groups\", and belongs into one group",
+					     "NEFF: %s: rank %u is twice in \"replica_groups\", and belongs in one group",
 					     reader->where, to->ranks[i]);
 		seen[to->ranks[i]] = true;
 	}
