@@ -8,10 +8,16 @@
 #include "hook/trn_check.h"
 #include "num/trn_num.h"
 
-void nk_rig_init(struct nk_rig *rig, const struct neuron_gen *gen, bool clock)
+void nk_rigs_init(struct nk_rig rigs[NK_RIGS], bool clock)
 {
-	memset(rig, 0, sizeof(*rig));
-	seq_rig_init_check(&rig->rig, gen, 1, 1, clock);
+	static const struct neuron_gen *const gens[NK_RIGS] = {
+		&neuron_gen_trn1, &neuron_gen_trn2, &neuron_gen_trn3,
+	};
+	unsigned int g;
+
+	memset(rigs, 0, NK_RIGS * sizeof(*rigs));
+	for (g = 0; g < NK_RIGS; g++)
+		seq_rig_init_check(&rigs[g].rig, gens[g], 1, 1, clock);
 }
 
 static void end_program(struct nk_rig *rig)
@@ -25,10 +31,14 @@ static void end_program(struct nk_rig *rig)
 	rig->nb = NULL;
 }
 
-void nk_rig_destroy(struct nk_rig *rig)
+void nk_rigs_destroy(struct nk_rig rigs[NK_RIGS])
 {
-	end_program(rig);
-	seq_rig_destroy(&rig->rig);
+	unsigned int g;
+
+	for (g = 0; g < NK_RIGS; g++) {
+		end_program(&rigs[g]);
+		seq_rig_destroy(&rigs[g].rig);
+	}
 }
 
 void nk_rig_begin_by_hand(struct nk_rig *rig)

@@ -8,6 +8,8 @@
 
 #define NK_RIG_TENSORS	9
 
+#define NK_RIGS	3	/* one of each generation, the oldest first */
+
 /**
  * struct nk_rig - a program with tensors
  * @value: of each tensor: what it holds, as it is after its type's rounding
@@ -24,9 +26,9 @@ struct nk_rig {
 	uint64_t elapsed_ns;
 };
 
-/* A chip with memory checks, and with device time if @clock. */
-void nk_rig_init(struct nk_rig *rig, const struct neuron_gen *gen, bool clock);
-void nk_rig_destroy(struct nk_rig *rig);
+/* Chips with memory checks, and with device time if @clock. */
+void nk_rigs_init(struct nk_rig rigs[NK_RIGS], bool clock);
+void nk_rigs_destroy(struct nk_rig rigs[NK_RIGS]);
 
 /* A new program; the one before is freed. */
 void nk_rig_begin(struct nk_rig *rig);

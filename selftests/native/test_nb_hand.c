@@ -70,29 +70,19 @@ static const struct shape shapes[] = {
 	{ "add 2048x2048", ADD, 2048, 2048, 0, ROWS, true, { 0 }, { 0 } },
 };
 
-static const struct neuron_gen *const gens[] = {
-	&neuron_gen_trn1, &neuron_gen_trn2, &neuron_gen_trn3,
-};
-
-static struct nk_rig rigs[3];
+static struct nk_rig rigs[NK_RIGS];
 
 static int begin_rigs(void **state)
 {
-	unsigned int g;
-
 	(void)state;
-	for (g = 0; g < 3; g++)
-		nk_rig_init(&rigs[g], gens[g], true);
+	nk_rigs_init(rigs, true);
 	return 0;
 }
 
 static int end_rigs(void **state)
 {
-	unsigned int g;
-
 	(void)state;
-	for (g = 0; g < 3; g++)
-		nk_rig_destroy(&rigs[g]);
+	nk_rigs_destroy(rigs);
 	return 0;
 }
 
@@ -237,7 +227,7 @@ static void builder_is_as_fast_as_hands(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
-		for (g = 0; g < 3 && (rounds_thorough() || !shapes[i].thorough); g++)
+		for (g = 0; g < NK_RIGS && (rounds_thorough() || !shapes[i].thorough); g++)
 			try_shape(&rigs[g], &shapes[i]);
 }
 

@@ -12,29 +12,19 @@
 #define TRANSPOSED_A	NK_A_TRANSPOSED
 #define TRANSPOSED_B	NK_B_TRANSPOSED
 
-static const struct neuron_gen *const gens[] = {
-	&neuron_gen_trn1, &neuron_gen_trn2, &neuron_gen_trn3,
-};
-
-static struct nk_rig rigs[3];
+static struct nk_rig rigs[NK_RIGS];
 
 static int begin_rigs(void **state)
 {
-	unsigned int g;
-
 	(void)state;
-	for (g = 0; g < 3; g++)
-		nk_rig_init(&rigs[g], gens[g], false);
+	nk_rigs_init(rigs, false);
 	return 0;
 }
 
 static int end_rigs(void **state)
 {
-	unsigned int g;
-
 	(void)state;
-	for (g = 0; g < 3; g++)
-		nk_rig_destroy(&rigs[g]);
+	nk_rigs_destroy(rigs);
 	return 0;
 }
 
@@ -135,9 +125,9 @@ static void products_are_near(void **state)
 	unsigned int g, i;
 
 	(void)state;
-	for (g = 0; g < 3; g++)
+	for (g = 0; g < NK_RIGS; g++)
 		for (i = 0; i < sizeof(products) / sizeof(products[0]); i++)
-			if (gens[g]->generation >= products[i].from)
+			if (rigs[g].rig.chip[0]->gen->generation >= products[i].from)
 				one_product(&rigs[g], &products[i]);
 }
 
@@ -183,7 +173,7 @@ static void softmax_is_near(void **state)
 	unsigned int g, i;
 
 	(void)state;
-	for (g = 0; g < 3; g++)
+	for (g = 0; g < NK_RIGS; g++)
 		for (i = 0; i < SHAPES; i++) {
 			nk_rig_begin(&rigs[g]);
 			nk_rig_input(&rigs[g], shapes[i].dtype, shapes[i].rows, shapes[i].cols,
@@ -247,7 +237,7 @@ static void norms_are_near(void **state)
 	unsigned int g, i;
 
 	(void)state;
-	for (g = 0; g < 3; g++)
+	for (g = 0; g < NK_RIGS; g++)
 		for (i = 0; i < SHAPES; i++) {
 			one_norm(&rigs[g], &shapes[i], true);
 			one_norm(&rigs[g], &shapes[i], false);
@@ -305,7 +295,7 @@ static void maps_are_near(void **state)
 	unsigned int g, i;
 
 	(void)state;
-	for (g = 0; g < 3; g++)
+	for (g = 0; g < NK_RIGS; g++)
 		for (i = 0; i < SHAPES; i++)
 			one_map(&rigs[g], &shapes[i]);
 }
@@ -368,7 +358,7 @@ static void adam_is_exact(void **state)
 	unsigned int g;
 
 	(void)state;
-	for (g = 0; g < 3; g++)
+	for (g = 0; g < NK_RIGS; g++)
 		one_adam(&rigs[g]);
 }
 
