@@ -5,8 +5,10 @@
 tools/build/coverage builds user space with counters (build/coverage) and starts this program.
 It runs the native tests on the host, and the tests of libnrt and the tools in a VM, from
 which the counters come back through /out. The counters of the driver are those that stages of
-the debug kernel left below build/check. gcovr makes one page of all; files and functions that
-nothing called are named.
+the debug kernel left below build/check, if the driver is still the same. gcovr makes one page of
+all; files and functions that nothing called are named.
+
+Exit status 1: something went wrong, so lines may be missing that tests reach.
 """
 
 import argparse
@@ -20,10 +22,11 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "selftests")]
 
 from neuron_vm import Machine, MachineError
 from neuron_vm.process import Processes
+from runner import counters
 
 AREAS = {"chip": "qemu-device/chip", "libnrt": "libnrt", "tools": "tools", "driver": "driver"}
 NATIVE_S = 420
@@ -34,6 +37,27 @@ QUIET_S = 20
 GUEST_ENV = {"GCOV_PREFIX": "/out/gcov", "LD_PRELOAD": "/usr/lib/libcoverage-exit.so"}
 DRIVER_HINT = ("the driver's part needs the debug kernel's stages first: "
                "make check-nightly STAGE=debug-suite,debug-suite-2,debug-suite-3,debug-fail")
+
+
+class Notes:
+    """What is to be said beside the figures."""
+
+    def __init__(self):
+        self.lines = []
+        self.failed = False
+
+    def hint(self, text):
+        """What the page lacks because nobody has asked for it."""
+        self.lines.append(text)
+
+    def fail(self, text):
+        """What went wrong."""
+        self.lines.append(text)
+        self.failed = True
+
+    def status(self):
+        """The exit status of the program."""
+        return 1 if self.failed else 0
 
 
 class Steps:
@@ -62,25 +86,25 @@ class Steps:
 
 
 def run_native(steps, out, notes):
-    """The unit tests of the host. What fails is a matter of make check; here it is a note."""
+    """The unit tests of the host."""
     log = out / "native.log"
     status = steps.run("running the native tests", ["meson", "test", "-C", str(out / "user"),
                        "--no-rebuild", "--suite", "native"], log, NATIVE_S)
     if status is None:
-        notes.append(f"the native tests were ended after {NATIVE_S} s; see {log}")
+        notes.fail(f"the native tests were ended after {NATIVE_S} s; see {log}")
     elif status:
-        notes.append(f"{status} native tests failed; see {log}")
+        notes.fail(f"{status} native tests failed; see {log}")
 
 
 def run_in_guest(vm, words, notes, **how):
     try:
         done = vm.run(words, timeout=PROGRAM_S, env=GUEST_ENV, **how)
     except MachineError as error:
-        notes.append(f"in the VM: {error}")
+        notes.fail(f"in the VM: {error}")
         return
     if done.returncode not in (0, 4):
         said = (done.stdout + done.stderr).strip().splitlines()[-1:] or ["it said nothing"]
-        notes.append(f"in the VM: {' '.join(words)}: exit status {done.returncode}: {said[0]}")
+        notes.fail(f"in the VM: {' '.join(words)}: exit status {done.returncode}: {said[0]}")
 
 
 def show_top(vm, notes):
@@ -91,7 +115,7 @@ def show_top(vm, notes):
         top.write(b"q")
         top.wait(30)
     except MachineError as error:
-        notes.append(f"in the VM: {error}")
+        notes.fail(f"in the VM: {error}")
 
 
 def run_guest(steps, out, notes):
@@ -111,7 +135,7 @@ def run_guest(steps, out, notes):
                 run_in_guest(vm, words, notes)
             show_top(vm, notes)
     except MachineError as error:
-        notes.append(f"the VM: {error}")
+        notes.fail(f"the VM: {error}")
     steps.line("running the tests of libnrt and the tools in a VM", begin)
 
 
@@ -120,20 +144,28 @@ def gather_guest(out):
     brought = out / "guest/gcov" / str(out / "user").lstrip("/")
     folder = out / "guest-objects"
     shutil.rmtree(folder, ignore_errors=True)
-    for counters in brought.rglob("*.gcda"):
-        target = folder / counters.relative_to(brought)
+    for file in brought.rglob("*.gcda"):
+        target = folder / file.relative_to(brought)
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(counters, target)
-        shutil.copy((out / "user" / counters.relative_to(brought)).with_suffix(".gcno"),
+        shutil.copy(file, target)
+        shutil.copy((out / "user" / file.relative_to(brought)).with_suffix(".gcno"),
                     target.with_suffix(".gcno"))
     return folder if folder.exists() else None
 
 
-def gather_driver(build):
+def gather_driver(build, notes, root=ROOT):
     """Folders with the driver's counters and the compiler's notes, which the stages of the debug
-    kernel left."""
-    folders = [path.parent for path in build.glob("check*/debug-*/coverage/*.gcda")]
-    return sorted(set(folders))
+    kernel left. Those of another driver would count for lines that have nothing to do with them.
+    """
+    here = counters.source(root)
+    folders = []
+    for folder in counters.folders(build):
+        if counters.kept(folder) == here:
+            folders.append(folder)
+        else:
+            notes.hint(f"the driver has changed since the stage {folder.parent.name}: its counters "
+                       f"in {folder} are left out")
+    return folders
 
 
 def source_of(path):
@@ -221,7 +253,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", required=True, help="build folder; the page goes to coverage/")
     build = pathlib.Path(parser.parse_args().build).resolve()
-    out, steps, notes = build / "coverage", Steps(), []
+    out, steps, notes = build / "coverage", Steps(), Notes()
 
     for old in (out / "user").rglob("*.gcda"):
         old.unlink()
@@ -232,20 +264,20 @@ def main():
     if guest:
         folders["guest"] = guest
     else:
-        notes.append("no counters came from the VM")
-    for folder in gather_driver(build):
+        notes.fail("no counters came from the VM")
+    for folder in gather_driver(build, notes):
         folders[f"driver-{folder.parent.name}"] = folder
     if not any(name.startswith("driver-") for name in folders):
-        notes.append(DRIVER_HINT)
+        notes.hint(DRIVER_HINT)
     files = merge(steps, [trace(steps, name, folder, out) for name, folder in folders.items()], out)
     unreached = list(never_run(files))
     (out / "never.txt").write_text("\n".join(unreached) + "\n", encoding="utf-8")
-    add_to_page(out / "index.html", notes, unreached)
+    add_to_page(out / "index.html", notes.lines, unreached)
     print(*unreached, sep="\n")
     print()
-    print(*summary(files), *notes, sep="\n")
+    print(*summary(files), *notes.lines, sep="\n")
     print(f"{out / 'index.html'} ({time.monotonic() - steps.begin:.0f} s)")
-    return 0
+    return notes.status()
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import time
 
-from . import culprit, guest, results
+from . import counters, culprit, guest, results
 from .guest import Kselftests, Task
 from .schedule import BUILD, ROOT, TOOLS, Suite
 from .suites import QTEST, SANITIZE, asan
@@ -253,6 +253,8 @@ class OldProgram:
 def debug_machine(job, name, *options, args, programs=()):
     """Run the task debug, with some kselftests, in the debug kernel and read what it has left."""
     job.must([TOOLS / "debug-machine"], "build.log")
+    # Before the tests: who edits the driver while they run changes what is counted next time.
+    counters.keep(job.out, counters.source(ROOT))
     guest.must_be_installed(programs)
     status = guest.machine(job, name, "--kernel", "debug", *options, task="debug", args=args)
     guest.judge_tests(job, name, status, PLANLESS)
@@ -272,14 +274,15 @@ class DebugTask(Task):
 
 def coverage(job, name):
     """Lines of the module that were run, by file, from the counters that the guest left."""
-    counters = sorted((job.out / name / "gcov").glob("*.gcda"))
-    if not counters:
+    files = sorted((job.out / name / "gcov").glob("*.gcda"))
+    if not files:
         return
     folder = job.out / "coverage"
     folder.mkdir(exist_ok=True)
-    for file in [*counters, *(DEBUG / "module" / "driver").glob("*.gcno")]:
+    for file in [*files, *(DEBUG / "module" / "driver").glob("*.gcno"),
+                 job.out / counters.STAMP]:
         shutil.copy(file, folder)
-    job.run(["gcov", "-o", ".", *(file.name for file in counters)], "coverage.txt", cwd=folder)
+    job.run(["gcov", "-o", ".", *(file.name for file in files)], "coverage.txt", cwd=folder)
 
 
 def vm_tests(*files):
