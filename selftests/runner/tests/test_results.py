@@ -9,7 +9,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
-from runner import results
+from runner import cli, results
 
 GOOD = "1..2\nok 1 - first\nok 2 - second\n"
 
@@ -225,6 +225,35 @@ class Skips(unittest.TestCase):
     def test_a_line_with_too_few_columns(self):
         with self.assertRaises(ValueError):
             results.SkipRules("asan | udma:a | *\n")
+
+    def allowed(self, program, case, why, *suites):
+        """Of some suites, those that may skip a case by the real table."""
+        case = results.Case(program, case, results.SKIPPED, why)
+        return [suite for suite in suites if cli.skip_rules().reason(suite, case)]
+
+    def test_only_chips_without_pairs_have_none(self):
+        """A Trainium2 that says so, or is not there to be asked, has failed."""
+        why = "these chips have no pairs"
+        machines = ("kselftest", "trn1", "inf2", "trn3", "dma-iommu", "debug-suite-2")
+        self.assertEqual(self.allowed("test_nrt_lnc", "pair.visible", why, *machines),
+                         ["trn1", "inf2"])
+        self.assertEqual(self.allowed("test_nrt_lnc", "lnc.usual", why, *machines), [])
+        for program, suites in (("embedded_nrt_lnc_trn1", ["embedded"]), ("embedded_nrt_lnc", []),
+                                ("embedded_nrt_lnc_trn3", [])):
+            self.assertEqual(self.allowed(program, "pair.visible", why, "embedded", "stacks"),
+                             suites)
+
+    def test_only_chips_with_pairs_have_some(self):
+        """The same the other way round."""
+        why = "these chips have pairs"
+        self.assertEqual(self.allowed("test_nrt_lnc", "lnc.no_pairs", why, "kselftest", "trn1",
+                                      "inf2", "trn3", "dma-iommu", "debug-suite-2"),
+                         ["kselftest", "trn3", "dma-iommu", "debug-suite-2"])
+        for program, suites in (("embedded_nrt_lnc_trn1", []),
+                                ("embedded_nrt_lnc", ["embedded", "stacks"]),
+                                ("embedded_nrt_lnc_trn3", ["embedded"])):
+            self.assertEqual(self.allowed(program, "lnc.no_pairs", why, "embedded", "stacks"),
+                             suites)
 
 
 if __name__ == "__main__":
