@@ -9,7 +9,7 @@ from . import results
 
 # Of each case that failed: so many lines of its own output.
 DETAILS = 15
-# So many "repeat" lines; the rest is in the XML files.
+# So many lines that repeat one failure; one more repeats the suites of the rest.
 REPEATS = 20
 
 
@@ -80,17 +80,23 @@ class Report:
         return sum(outcome.cpu for outcome in self.outcomes)
 
     def repeats(self, variable):
-        """For each failure the line that repeats just it."""
-        lines = []
+        """For each failure the line that repeats just it; when there are many, for the first ones.
+
+        The XML files name the rest, and one line repeats all their suites.
+        """
+        suites = {}
         for outcome in self.outcomes:
             for case in outcome.cases:
                 if case.outcome == results.FAILED:
-                    lines.append(self._repeat(variable, outcome, case))
-        lines = list(dict.fromkeys(lines))
+                    suites.setdefault(self._repeat(variable, outcome, case), outcome.name)
+        lines = list(suites)
         if lines:
             self.say("\n" + "\n".join(lines[:REPEATS]))
-        if len(lines) > REPEATS:
-            self.say(f"and {len(lines) - REPEATS} more; the XML files in build name them")
+        rest = lines[REPEATS:]
+        if rest:
+            names = ",".join(dict.fromkeys(suites[line] for line in rest))
+            self.say(f"and {len(rest)} more, which the XML files in build name; "
+                     f"repeat: make {self.command} {variable}={names}")
 
     def _repeat(self, variable, outcome, case):
         if variable == "STAGE" and outcome.name == "build":

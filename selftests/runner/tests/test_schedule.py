@@ -238,6 +238,26 @@ class Lanes(unittest.TestCase):
                          ["repeat: make check SUITE=kselftest TEST=test_cc:name",
                           "repeat: make check SUITE=kselftest TEST=test_cc"])
 
+    def repeated(self, **counts):
+        """What is printed to repeat so many failures of some suites; the last line apart."""
+        def fails(job):
+            job.add([results.failed("test_cc", f"case{i}", "why")
+                     for i in range(counts[job.suite.name])])
+        self.run_all(*(suite(name, fails) for name in counts))
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            self.report.repeats("SUITE")
+        *lines, last = printed.getvalue().strip().split("\n")
+        return len(lines), last
+
+    def test_many_failures_have_a_line_each(self):
+        self.assertEqual(self.repeated(a=report.REPEATS - 1, b=1),
+                         (report.REPEATS - 1, "repeat: make check SUITE=b TEST=test_cc:case0"))
+
+    def test_one_line_repeats_the_suites_of_the_rest(self):
+        self.assertEqual(self.repeated(a=report.REPEATS - 1, b=3, c=4),
+                         (report.REPEATS, "and 6 more, which the XML files in build name; "
+                                          "repeat: make check SUITE=b,c"))
+
     def test_the_line_that_repeats_a_failure_survives_the_shell_and_make(self):
         self.run_all(suite("vm", lambda job: job.add(
             [results.failed("test_x", "test_y[it's $HOME \"a\"]", "why")])))
