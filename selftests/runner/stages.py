@@ -272,6 +272,15 @@ class DebugTask(Task):
         super().run(job)
 
 
+class DebugPytest(Pytest):
+    """Tests that start machines of the debug kernel by themselves."""
+
+    def run(self, job):
+        """The kernel first."""
+        job.must([TOOLS / "debug-machine"], "build.log")
+        super().run(job)
+
+
 def coverage(job, name):
     """Lines of the module that were run, by file, from the counters that the guest left."""
     files = sorted((job.out / name / "gcov").glob("*.gcda"))
@@ -398,10 +407,11 @@ NIGHTLY = [
           "in the debug kernel", Hammer()),
     Suite("debug-fuzz", "vm", 15 * MINUTE, HOUR, "ioctls by chance for ten minutes, led by "
           "coverage, in the debug kernel", IoctlFuzzer()),
-    Suite("debug-jobs", "vm", 10 * MINUTE, HOUR, "the main job in the debug kernel, also behind "
-          "an IOMMU",
+    Suite("debug-jobs", "vm", 15 * MINUTE, HOUR, "the main job in the debug kernel, also behind "
+          "an IOMMU; neuron-vm with that kernel, and gdb on it",
           Several(DebugTask("debug-job", "--chips", "2", *DEBUG_OPTIONS),
-                  DebugTask("debug-iommu", "--chips", "2", "--iommu", *DEBUG_OPTIONS))),
+                  DebugTask("debug-iommu", "--chips", "2", "--iommu", *DEBUG_OPTIONS),
+                  DebugPytest("selftests/vm", only=("test_debug_kernel",)))),
     Suite("avx512-1", "vm", 50 * MINUTE, HOUR, "the AVX-512 path in an emulated processor",
           Script("avx512", "selftests/long/avx512.py", "--limit", "3300", "matmul", "num")),
     Suite("avx512-2", "vm", 50 * MINUTE, HOUR, "the AVX-512 path: more tests",

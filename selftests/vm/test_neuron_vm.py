@@ -21,6 +21,7 @@ import time
 import pytest
 
 from conftest import ROOT
+from gdb_rig import stop_in_the_driver
 from neuron_vm import Machine, options
 from neuron_vm.host import find_files
 from neuron_vm.qmp import Qmp
@@ -756,17 +757,8 @@ def test_qmp_socket(tmp_path):
 @pytest.mark.slow
 def test_gdb():
     """The line that it prints attaches gdb, which knows the kernel and the driver by name."""
-    with subprocess.Popen([VM, "--gdb", "--small", "--", "neuron-ls"], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        line = next(line for line in process.stderr if "attach it with: " in line)
-        words = shlex.split(line.split("attach it with: ")[1])
-        done = subprocess.run([words[0], "-batch", *words[1:], "-ex", "break neuron_ioctl_query",
-                               "-ex", "hbreak do_sys_openat2", "-ex", "continue", "-ex", "delete 2",
-                               "-ex", "continue", "-ex", "backtrace 1", "-ex", "delete",
-                               "-ex", "detach"], capture_output=True, text=True, check=False,
-                              timeout=TIME_S)
-        table, _ = process.communicate(timeout=TIME_S)
-    assert re.search(r"Breakpoint 2, .*do_sys_openat2 \(\)", done.stdout), done.stdout
-    assert re.search(r"#0 +neuron_ioctl_query \(drm=0x\w+, .*neuron_query\.c:\d+", done.stdout), \
-        done.stdout
-    assert process.returncode == 0 and "NEURON" in table
+    printed, table, status = stop_in_the_driver("--small", limit=TIME_S)
+    assert re.search(r"Breakpoint 2, .*do_sys_openat2 \(\)", printed), printed
+    assert re.search(r"#0 +neuron_ioctl_query \(drm=0x\w+, .*neuron_query\.c:\d+", printed), \
+        printed
+    assert status == 0 and "NEURON" in table
