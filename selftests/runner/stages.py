@@ -361,8 +361,9 @@ LONG = [
     Suite("shapes", "vm", 4 * MINUTE, 1800, "instances, booted", vm_tests("test_shapes")),
     Suite("same", "vm", 3 * MINUTE, 1800, "models on both back ends of libnrt: bits and times",
           vm_tests("test_same")),
-    Suite("tools", "vm", 2 * MINUTE, 1800, "what the tools print, and neuron-vm",
-          vm_tests("test_tools", "test_neuron_vm")),
+    Suite("packages", "vm", 2 * MINUTE, 1800, "neuron-vm with packages, ssh, QMP and gdb; the rest "
+          "of its tests is quick and in make check",
+          Pytest("selftests/vm", "slow and not nightly", ("test_neuron_vm",))),
     Suite("trn1", "vm", 6 * MINUTE, 1800, "the driver on two chips of type trn1",
           Several(Kselftests("kselftest-trn1", "--chips", "2", "--type", "trn1"),
                   Task("job-trn1", "--chips", "2", "--type", "trn1"))),

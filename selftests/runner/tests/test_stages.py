@@ -63,8 +63,16 @@ class Remembered(unittest.TestCase):
         return stages.State(self.root, key, "").passed("stage")
 
 
+# Seconds. The goal is eight minutes and is missed (Documentation/testing.rst). A suite that makes
+# make check longer takes its time from another one, or the number grows here and in the manual.
+CHECK = 660
+
+
 class Budgets(unittest.TestCase):
     """The time that the tables promise."""
+
+    def test_make_check_does_not_grow(self):
+        self.assertLessEqual(schedule.planned(suites.SUITES), CHECK)
 
     def test_check_long_fits_an_hour(self):
         self.assertLessEqual(schedule.planned(cli.with_build(stages.LONG)), stages.HOUR)
