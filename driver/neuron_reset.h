@@ -10,6 +10,10 @@
 
 struct neuron_device;
 
+/*
+ * neuron_error_handlers: what the PCI core calls when the link reports an error, and before and
+ * after a reset of the device. Both happen under the lock of the PCI device.
+ */
 extern const struct pci_error_handlers neuron_error_handlers;
 
 /**
@@ -73,6 +77,11 @@ void neuron_pm_init(struct neuron_device *ndev);
  * @ndev: device, unplugged
  */
 void neuron_pm_fini(struct neuron_device *ndev);
+
+/*
+ * neuron_pm_ops: what the power management calls when the device, or the whole machine, goes to
+ * sleep or wakes up.
+ */
 extern const struct dev_pm_ops neuron_pm_ops;
 
 #endif /* _NEURON_RESET_H_ */

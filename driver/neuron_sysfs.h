@@ -102,7 +102,10 @@ struct neuron_node *neuron_node_add(struct neuron_node *parent,
  */
 void neuron_node_remove(struct neuron_node *node);
 
-/* Attributes of the PCI device. */
+/*
+ * neuron_sysfs_groups: attributes of the PCI device, which the driver core makes when the driver
+ * is bound. The directories of cores, links and DMA engines come from neuron_sysfs_init().
+ */
 extern const struct attribute_group *neuron_sysfs_groups[];
 
 /**

@@ -188,7 +188,10 @@ struct neuron_results *neuron_transfers_results(struct drm_file *file, u32 core,
  */
 int neuron_transfer_cancel(struct drm_file *file, u32 core, u64 id);
 
-/* What the schedulers of transfers do (neuron_transfer.c). */
+/*
+ * neuron_transfer_sched_ops: what the schedulers of transfers call when the turn of a transfer has
+ * come, and when it is over (neuron_transfer.c). neuron_transfers_init() hands it to them.
+ */
 extern const struct drm_sched_backend_ops neuron_transfer_sched_ops;
 
 /**

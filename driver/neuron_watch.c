@@ -39,6 +39,9 @@
  *
  * A fault or a broken contract is handed to the same work, for the same reasons not by
  * drm_sched_fault().
+ *
+ * The driver has had a watch since its first version. No version has used timedout_job, so what it
+ * would cost has not been measured: the reasons come from the source of the scheduler in 6.12.
  */
 
 /**

@@ -106,6 +106,22 @@ class UndocumentedTest(unittest.TestCase):
                           "struct shape has no kernel-doc comment"],
                          [line.split(": ", 1)[1] for line in lines])
 
+    def test_variable(self):
+        """One that others can see needs a comment with its name, at any of its declarations."""
+        variables = ("const struct ops known_ops = {\n\t.a = 1,\n};\n",
+                     "const struct group *groups[] = {\n\tNULL\n};\n", "unsigned int count;\n")
+        hidden = ("static int kept;\nextern int elsewhere;\nstruct later;\ntypedef int number;\n"
+                  "static const struct ops own = {\n};\n")
+        self.assertEqual((0, []), self.check(source=SOURCE + hidden))
+        for text, name in zip(variables, ("known_ops", "groups", "count")):
+            source = SOURCE + hidden + text
+            line = source[:source.index(text)].count("\n") + 1
+            self.assertEqual((1, [f'a.c:{line}: variable {name} has no "name: " comment']),
+                             self.check(source=source))
+            self.assertEqual((0, []), self.check(HEADER + f"/*\n * {name}: what it is\n */\n",
+                                                 source))
+            self.assertEqual((0, []), self.check(source=f"/* {name}: what it is */\n" + source))
+
     def test_comment_about_another_kind(self):
         """The comment of a struct is not that of a function with the same name."""
         status, lines = self.check(source=SOURCE + "\nint known(void)\n{\n\treturn 0;\n}\n")
