@@ -355,7 +355,10 @@ static bool sleeps(const char *power)
 	       !strcmp(line, "suspended");
 }
 
-/* The samples of its power, one every five seconds, let an idle device sleep. */
+/*
+ * The samples of its power, one every five seconds, let an idle device sleep. That time cannot be
+ * set, so the test waits for two of them. The delay of the sleep can; the next load sets it again.
+ */
 TEST_F(tree, idle_device_sleeps)
 {
 	char address[16], power[64], path[96];
@@ -364,6 +367,8 @@ TEST_F(tree, idle_device_sleeps)
 
 	ASSERT_EQ(0, neuron_pci_address(self->rig.fd, address));
 	snprintf(power, sizeof(power), "/sys/bus/pci/devices/%s/power", address);
+	snprintf(path, sizeof(path), "%s/autosuspend_delay_ms", power);
+	ASSERT_EQ(0, neuron_write_file(path, "50"));
 	snprintf(path, sizeof(path), "%s/control", power);
 	ASSERT_EQ(0, neuron_write_file(path, "auto"));
 	rig_close(&self->rig);
