@@ -387,8 +387,9 @@ NIGHTLY = [
     Suite("builder", "vm", 6 * MINUTE, HOUR, "10,000 programs that the builder synchronises",
           Native("native-memcheck", "builder", env={"NB_SYNC_PROGRAMS": "10000",
                                                     "NB_SCHEDULE_PROGRAMS": "3000"})),
-    Suite("in-tree", "vm", 4 * MINUTE, HOUR, "the driver builds as a part of a kernel's tree, "
-          "as a module and built in", Script("check-in-tree", "tools/build/check-in-tree")),
+    Suite("in-tree", "vm", 6 * MINUTE, HOUR, "the driver builds as a part of a kernel's tree, "
+          "as a module and built in, and selects all that it needs",
+          Script("check-in-tree", "tools/build/check-in-tree")),
     Suite("dma-iommu", "vm", 6 * MINUTE, 1800, "the tests of the driver behind a strict IOMMU",
           Kselftests("kselftest-iommu", "--chips", "2", "--iommu")),
     Suite("dma-swiotlb", "vm", 6 * MINUTE, 1800, "the tests of the driver with bounce buffers",
