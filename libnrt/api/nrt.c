@@ -442,14 +442,14 @@ static NRT_STATUS execute(struct nrt_state *state, struct nrt_model *model, void
 	nrt_event_begin(&event, NRT_EVENT_NRT_EXECUTE);
 	describe_model(&event, model);
 	what.inputs = nrt_get(state, NRT_KIND_TENSOR_SET, execution->inputs, error);
-	if (!what.inputs)
-		return error->status;
-	what.outputs = nrt_get(state, NRT_KIND_TENSOR_SET, execution->outputs, error);
+	if (what.inputs)
+		what.outputs = nrt_get(state, NRT_KIND_TENSOR_SET, execution->outputs, error);
 	began_ns = nrt_clock_now();
 	status = what.outputs ? nrt_execute_wait(&what, error) : error->status;
 	if (status)
 		nrt_profiler_failed(&state->profiler, model, began_ns);
-	nrt_handle_put(state->handles, execution->inputs);
+	if (what.inputs)
+		nrt_handle_put(state->handles, execution->inputs);
 	if (what.outputs)
 		nrt_handle_put(state->handles, execution->outputs);
 	nrt_event_end(&event, status);

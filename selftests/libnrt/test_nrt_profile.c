@@ -360,6 +360,26 @@ TEST_F(profile, system_trace_of_a_failure)
 	EXPECT_EQ(NRT_SUCCESS, nrt_sys_trace_stop());
 }
 
+/* An execution whose sets are no sets is one that failed, whichever of them is wrong. */
+TEST_F(profile, system_trace_of_wrong_sets)
+{
+	nrt_tensor_set_t *bad = (nrt_tensor_set_t *)8;
+	struct json_object *root, *events;
+	char *text;
+	size_t size;
+
+	ASSERT_EQ(NRT_SUCCESS, nrt_sys_trace_start(NULL));
+	EXPECT_EQ(NRT_INVALID_HANDLE, nrt_execute(self->rig.model, bad, self->rig.outputs));
+	EXPECT_EQ(NRT_INVALID_HANDLE, nrt_execute(self->rig.model, self->rig.inputs, bad));
+	ASSERT_EQ(NRT_SUCCESS, nrt_sys_trace_fetch_events(&text, &size, NULL));
+	events = parse_events(text, &root, NULL);
+	EXPECT_EQ(2, count_events(events, "nrt_execute"));
+	EXPECT_EQ(NRT_INVALID_HANDLE, int_of(find_event(events, "nrt_execute"), "status"));
+	json_object_put(root);
+	nrt_sys_trace_buffer_free(text);
+	EXPECT_EQ(NRT_SUCCESS, nrt_sys_trace_stop());
+}
+
 TEST_F(profile, system_trace_is_filtered)
 {
 	nrt_sys_trace_config_t *config;
