@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "base/env.h"
+#include "base/log.h"
 
 #define EXEC_TIMEOUT_MAX_S	86400	/* the driver takes no longer limit */
 #define MAX_CORE		65535
@@ -191,6 +192,18 @@ static NRT_STATUS read_scratch(uint64_t *page, struct nrt_error *error)
 	return NRT_SUCCESS;
 }
 
+/* The log reads it, too, at its first line, which may be one before nrt_init(). */
+static NRT_STATUS check_log_place(struct nrt_error *error)
+{
+	static const char name[] = "NEURON_RT_LOG_LOCATION";
+	const char *text = getenv(name);
+
+	if (!text || !*text || nrt_log_knows_place(text))
+		return NRT_SUCCESS;
+	return nrt_error_set(error, NRT_INVALID, "%s=\"%.64s\": use console or syslog", name,
+			     text);
+}
+
 static const char *text_or_null(const char *name)
 {
 	const char *text = getenv(name);
@@ -202,8 +215,11 @@ NRT_STATUS nrt_env_read(struct nrt_env *env, struct nrt_error *error)
 {
 	unsigned long timeout, dump_on;
 
-	if (read_cores(env, error) || nrt_env_read_lnc(&env->lnc, error) ||
+	if (check_log_place(error) || read_cores(env, error) ||
+	    nrt_env_read_lnc(&env->lnc, error) ||
 	    read_bool("NEURON_RT_VALIDATE_HASH", false, &env->validate_hash, error) ||
+	    read_bool("NEURON_RT_ENABLE_DEVICE_MEMORY_OOM_LOG", true, &env->memory_table,
+		      error) ||
 	    read_numbers(&env->numbers, error) || read_scratch(&env->scratch_page, error) ||
 	    read_number("NEURON_RT_DBG_DUMP_INPUTS_ON_ERR", MAX_STATUS, NRT_SUCCESS, &dump_on,
 			error) ||

@@ -22,6 +22,7 @@
  * @timeout_ms: of an execution; 0: the driver's default
  * @validate_hash: of NEFFs
  * @numbers: numerical errors are looked for
+ * @memory_table: who has too little memory of the device gets a table of what holds it
  * @dump_on: status of executions whose inputs are written to files
  * @stream_events: most events of a debug stream
  * @scratch_page: bytes of a page of the shared scratchpad; 0: it is one piece of memory
@@ -37,6 +38,7 @@ struct nrt_env {
 	uint32_t timeout_ms;
 	bool validate_hash;
 	bool numbers;
+	bool memory_table;
 	NRT_STATUS dump_on;
 	unsigned long stream_events;
 	uint64_t scratch_page;

@@ -47,6 +47,14 @@ bool nrt_log_knows(const char *level)
 	return false;
 }
 
+#define CONSOLE	"console"
+#define SYSLOG	"syslog"
+
+bool nrt_log_knows_place(const char *place)
+{
+	return !strcasecmp(place, CONSOLE) || !strcasecmp(place, SYSLOG);
+}
+
 /**
  * struct log_config - what is written where
  * @once: the environment has been read
@@ -81,7 +89,7 @@ static void read_env(void)
 	for (i = 0; level && i < NR_LEVELS; i++)
 		if (!strcasecmp(level, levels[i].name))
 			config->level = levels[i].level;
-	config->to_syslog = location && !strcasecmp(location, "syslog");
+	config->to_syslog = location && !strcasecmp(location, SYSLOG);
 }
 
 static const struct log_config *log_config(void)

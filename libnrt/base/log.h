@@ -21,6 +21,9 @@ enum nrt_log_level {
 /* Is it the name of a level? */
 bool nrt_log_knows(const char *level);
 
+/* Is it the name of a place where lines go? */
+bool nrt_log_knows_place(const char *place);
+
 /* Would a line of that level be written? The environment is read at the first use. */
 bool nrt_log_wants(enum nrt_log_level level);
 

@@ -20,6 +20,7 @@ struct nrt_core;
  * @backend, @chip: who answers; @chip is NULL once the device is shut down
  * @info: identity
  * @first_core: number of its core 0 in the machine
+ * @memory_table: nrt_usage_tell() has something to say
  * @refs: the machine and each buffer
  * @claim: of the process, 0 with @claimed 0
  * @claimed: mask of the cores that it owns
@@ -34,6 +35,7 @@ struct nrt_device {
 	struct nrt_chip *chip;
 	struct drm_neuron_device_info info;
 	unsigned int first_core;
+	bool memory_table;
 	atomic_uint refs;
 	uint32_t claim;
 	uint32_t claimed;

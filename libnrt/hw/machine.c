@@ -387,10 +387,12 @@ static NRT_STATUS make_cores(struct nrt_machine *machine, unsigned int first, un
 NRT_STATUS nrt_machine_claim(struct nrt_machine *machine, const struct nrt_env *env,
 			     struct nrt_error *error)
 {
-	unsigned int first, nr, attempt;
+	unsigned int first, nr, attempt, i;
 	bool any = !env->visible && env->nr_cores;
 
 	machine->scratch_page = env->scratch_page;
+	for (i = 0; i < machine->nr_devices; i++)
+		machine->devices[i]->memory_table = env->memory_table;
 	for (attempt = 1;; attempt++) {
 		if (choose_cores(machine, env, true, &first, &nr, error))
 			return error->status;

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/log.h"
 #include "hw/bo.h"
@@ -157,7 +156,7 @@ static void print_table(FILE *out, struct nrt_device *device, uint32_t stack, ui
 {
 	struct row sum = { .total = 0 }, others = { .total = 0 };
 
-	fprintf(out, "NRT: memory of HBM stack %u of %s:", stack, nrt_device_path(device));
+	fprintf(out, "HBM stack %u of %s:", stack, nrt_device_path(device));
 	print_bytes(out, info->usable);
 	fprintf(out, ", in use:");
 	print_bytes(out, info->used);
@@ -176,12 +175,13 @@ static void print_table(FILE *out, struct nrt_device *device, uint32_t stack, ui
 	print_row(out, "total", &sum);
 }
 
-static bool is_wanted(void)
+/* The first word of each line is where a failed call has its name. */
+static void log_lines(char *text)
 {
-	const char *text = getenv("NEURON_RT_ENABLE_DEVICE_MEMORY_OOM_LOG");
+	char *line;
 
-	return nrt_log_wants(NRT_LOG_ERROR) &&
-	       !(text && (!strcmp(text, "0") || !strcasecmp(text, "false")));
+	while ((line = strsep(&text, "\n")) && *line)
+		nrt_log(NRT_LOG_ERROR, "memory", "%s", line);
 }
 
 void nrt_usage_tell(struct nrt_device *device, uint32_t stack, uint64_t bytes,
@@ -191,13 +191,13 @@ void nrt_usage_tell(struct nrt_device *device, uint32_t stack, uint64_t bytes,
 	size_t size;
 	FILE *out;
 
-	if (!is_wanted())
+	if (!device->memory_table || !nrt_log_wants(NRT_LOG_ERROR))
 		return;
 	out = open_memstream(&text, &size);
 	if (!out)
 		return;
 	print_table(out, device, stack, bytes, info);
 	if (!fclose(out))
-		fputs(text, stderr);
+		log_lines(text);
 	free(text);
 }

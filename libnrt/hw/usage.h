@@ -18,7 +18,7 @@ struct nrt_usage {
 };
 
 /*
- * @bytes more were wanted of HBM @stack than it has: write what holds it to standard error, unless
+ * @bytes more were wanted of HBM @stack than it has: log what holds it, a line for each row, unless
  * NEURON_RT_ENABLE_DEVICE_MEMORY_OOM_LOG is 0. @info: of the stack.
  */
 void nrt_usage_tell(struct nrt_device *device, uint32_t stack, uint64_t bytes,

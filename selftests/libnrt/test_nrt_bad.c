@@ -5,6 +5,8 @@
  */
 #include <glob.h>
 #include <math.h>
+#include <stdarg.h>
+#include <syslog.h>
 
 #include "kselftest_harness.h"
 
@@ -356,13 +358,17 @@ TEST_F_TIMEOUT(bad, spin, 60)
 	EXPECT_TRUE(still_works(self->x));
 }
 
-/* The line of @text that begins with @name, without its end; NULL: there is none. */
+/* The row of a table in the log that begins with @name, without its end; NULL: there is none. */
 static const char *row(const char *text, const char *name, char *line, size_t size)
 {
-	const char *at = strstr(text, name);
-	size_t length = at ? strcspn(at, "\n") : 0;
+	char begin[64];
+	const char *at;
+	size_t length;
 
-	if (!at || (at != text && at[-1] != '\n') || length >= size)
+	snprintf(begin, sizeof(begin), "NRT:memory %s", name);
+	at = strstr(text, begin);
+	length = at ? strcspn(at, "\n") : 0;
+	if (!at || length >= size)
 		return NULL;
 	memcpy(line, at, length);
 	line[length] = '\0';
@@ -396,11 +402,68 @@ TEST_F(bad, no_memory)
 	/* Code and rings are there; constants: c and a word; nothing else. */
 	EXPECT_TRUE(rig_has(model, "1.0 KiB           -           -           -"))
 		TH_LOG("%s", text);
-	setenv("NEURON_RT_ENABLE_DEVICE_MEMORY_OOM_LOG", "0", 1);
+}
+
+/* More memory than a chip has. What it writes to standard error is caught. */
+static NRT_STATUS init_and_ask_too_much(void)
+{
+	nrt_tensor_t *tensor;
+	NRT_STATUS status;
+
+	status = nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "");
+	if (status)
+		return status;
 	rig_catch();
-	EXPECT_EQ(NRT_RESOURCE, nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, 1ull << 44,
-						    "y", &tensor));
+	return nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, 1ull << 44, "y", &tensor);
+}
+
+TEST(no_memory_without_a_table)
+{
+	if (!rig_chips())
+		SKIP(return, "no neuron device");
+	setenv("NEURON_RT_ENABLE_DEVICE_MEMORY_OOM_LOG", "0", 1);
+	ASSERT_EQ(NRT_RESOURCE, init_and_ask_too_much());
 	expect_line("cannot allocate 17592186044416 bytes in HBM stack 0");
+	nrt_close();
+}
+
+/* What the library gives to syslog(), which this one replaces: lines, and all their priorities. */
+static struct {
+	char text[8192];
+	int priorities;
+} logged;
+
+void syslog(int priority, const char *format, ...)
+{
+	size_t used = strlen(logged.text);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(logged.text + used, sizeof(logged.text) - used, format, args);
+	va_end(args);
+	strncat(logged.text, "\n", sizeof(logged.text) - strlen(logged.text) - 1);
+	logged.priorities |= priority;
+}
+
+TEST(log_goes_to_syslog)
+{
+	char line[256];
+	const char *text;
+
+	if (!rig_chips())
+		SKIP(return, "no neuron device");
+	setenv("NEURON_RT_LOG_LOCATION", "syslog", 1);
+	ASSERT_EQ(NRT_RESOURCE, init_and_ask_too_much());
+	text = rig_caught();
+	EXPECT_STREQ("", text);
+	EXPECT_TRUE(rig_has(logged.text, "NRT:nrt_tensor_allocate ") &&
+		    rig_has(logged.text, "cannot allocate 17592186044416 bytes in HBM stack 0"))
+		TH_LOG("%s", logged.text);
+	/* The table goes the same way. */
+	EXPECT_NE(NULL, row(logged.text, "holder ", line, sizeof(line)));
+	EXPECT_NE(NULL, row(logged.text, "total ", line, sizeof(line)));
+	EXPECT_EQ(LOG_USER | LOG_ERR, logged.priorities);
+	nrt_close();
 }
 
 /* The inputs of an execution that failed so, as files. */

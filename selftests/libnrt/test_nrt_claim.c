@@ -207,6 +207,16 @@ FIXTURE_VARIANT_ADD(environment, no_truth) {
 	.value = "maybe",
 };
 
+FIXTURE_VARIANT_ADD(environment, log_in_a_file) {
+	.name = "NEURON_RT_LOG_LOCATION",
+	.value = "/var/log/nrt.log",
+};
+
+FIXTURE_VARIANT_ADD(environment, memory_table) {
+	.name = "NEURON_RT_ENABLE_DEVICE_MEMORY_OOM_LOG",
+	.value = "verbose",
+};
+
 FIXTURE_SETUP(environment)
 {
 	if (!rig_chips())

@@ -19,6 +19,7 @@ static const char *const names[] = {
 	"NEURON_RT_VISIBLE_CORES", "NEURON_RT_NUM_CORES", "NEURON_RT_EXEC_TIMEOUT",
 	"NEURON_RT_VALIDATE_HASH", "NEURON_LOGICAL_NC_CONFIG", "NEURON_RT_VIRTUAL_CORE_SIZE",
 	"NEURON_RT_CONTIGUOUS_SCRATCHPAD", "NEURON_SCRATCHPAD_PAGE_SIZE",
+	"NEURON_RT_LOG_LOCATION", "NEURON_RT_ENABLE_DEVICE_MEMORY_OOM_LOG",
 };
 
 static int clear(void **state)
@@ -114,6 +115,36 @@ static void refusals(void **state)
 	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
 		setenv("NEURON_RT_EXEC_TIMEOUT", values[i], 1);
 		assert_int_equal(nrt_env_read(&env, &error), i ? NRT_INVALID : NRT_SUCCESS);
+	}
+}
+
+/* Values of words: refused by the name of their variable, or taken. */
+static void words(void **state)
+{
+	static const struct {
+		const char *name;
+		const char *value;
+		NRT_STATUS status;
+	} cases[] = {
+		{ "NEURON_RT_LOG_LOCATION", "console", NRT_SUCCESS },
+		{ "NEURON_RT_LOG_LOCATION", "SysLog", NRT_SUCCESS },
+		{ "NEURON_RT_LOG_LOCATION", "", NRT_SUCCESS },
+		{ "NEURON_RT_LOG_LOCATION", "sys", NRT_INVALID },
+		{ "NEURON_RT_LOG_LOCATION", "/tmp/log", NRT_INVALID },
+		{ "NEURON_RT_ENABLE_DEVICE_MEMORY_OOM_LOG", "FALSE", NRT_SUCCESS },
+		{ "NEURON_RT_ENABLE_DEVICE_MEMORY_OOM_LOG", "no", NRT_INVALID },
+	};
+	struct nrt_error error;
+	struct nrt_env env;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		setenv(cases[i].name, cases[i].value, 1);
+		assert_int_equal(nrt_env_read(&env, &error), cases[i].status);
+		if (cases[i].status)
+			assert_non_null(strstr(error.text, cases[i].name));
+		unsetenv(cases[i].name);
 	}
 }
 
@@ -230,6 +261,7 @@ int main(void)
 		cmocka_unit_test(core_lists),
 		cmocka_unit_test_setup_teardown(defaults, clear, clear),
 		cmocka_unit_test_setup_teardown(settings, clear, clear),
+		cmocka_unit_test_setup_teardown(words, clear, clear),
 		cmocka_unit_test_setup_teardown(scratchpad, clear, clear),
 		cmocka_unit_test_setup_teardown(logical_cores, clear, clear),
 		cmocka_unit_test_setup_teardown(refusals, clear, clear),
