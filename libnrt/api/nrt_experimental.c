@@ -38,9 +38,10 @@ static NRT_STATUS tensor_info(struct nrt_state *state, struct nrt_model *model, 
 	uint32_t *shape;
 	size_t i;
 
-	(void)state;
-	if (!array)
+	if (!array || !nrt_given_add(&state->given[NRT_GIVEN_INFOS], array)) {
+		free(array);
 		return nrt_error_memory(error);
+	}
 	info = array->tensor_array;
 	shape = (uint32_t *)&array->tensor_array[array->tensor_count];
 	for (i = 0; i < neff->nr_ios; i++) {
@@ -70,8 +71,7 @@ NRT_STATUS nrt_get_model_tensor_info(nrt_model_t *model, nrt_tensor_info_array_t
 
 NRT_STATUS nrt_free_model_tensor_info(nrt_tensor_info_array_t *tensor_info)
 {
-	free(tensor_info);
-	return NRT_SUCCESS;
+	return nrt_give_back(__func__, NRT_GIVEN_INFOS, tensor_info);
 }
 
 static NRT_STATUS count_instances(struct nrt_state *state, struct nrt_model *model, void *out,

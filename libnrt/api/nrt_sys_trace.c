@@ -258,6 +258,23 @@ static NRT_STATUS copy_fetch(void *config, void *arg, struct nrt_error *error)
 	return NRT_SUCCESS;
 }
 
+static NRT_STATUS fetch_events(struct nrt_state *state, const struct nrt_fetch *fetch,
+			       char **buffer, size_t *written_size, struct nrt_error *error)
+{
+	size_t size;
+	char *text;
+
+	if (nrt_recorder_take(&state->recorder, NRT_TRACE_SYS_TRACE, fetch, &text, &size, error))
+		return error->status;
+	if (!nrt_given_add(&state->given[NRT_GIVEN_EVENTS], text)) {
+		free(text);
+		return nrt_error_memory(error);
+	}
+	*buffer = text;
+	*written_size = size;
+	return NRT_SUCCESS;
+}
+
 NRT_STATUS nrt_sys_trace_fetch_events(char **buffer, size_t *written_size,
 				      const nrt_sys_trace_fetch_options_t *options)
 {
@@ -276,12 +293,11 @@ NRT_STATUS nrt_sys_trace_fetch_events(char **buffer, size_t *written_size,
 			return status;
 	}
 	state = nrt_enter_any();
-	status = nrt_recorder_take(&state->recorder, NRT_TRACE_SYS_TRACE, &fetch, buffer,
-				   written_size, &error);
+	status = fetch_events(state, &fetch, buffer, written_size, &error);
 	return nrt_end(state, __func__, status, &error);
 }
 
 void nrt_sys_trace_buffer_free(char *buffer)
 {
-	free(buffer);
+	nrt_give_back(__func__, NRT_GIVEN_EVENTS, buffer);
 }

@@ -9,6 +9,8 @@
 	.lock = PTHREAD_MUTEX_INITIALIZER, \
 	.left = PTHREAD_COND_INITIALIZER, \
 	.config_lock = PTHREAD_MUTEX_INITIALIZER, \
+	.given[NRT_GIVEN_INFOS] = NRT_GIVEN_INITIALIZER, \
+	.given[NRT_GIVEN_EVENTS] = NRT_GIVEN_INITIALIZER, \
 	.recorder = NRT_RECORDER_INITIALIZER, \
 	.profiler = NRT_PROFILER_INITIALIZER, \
 }
@@ -389,6 +391,23 @@ void nrt_state_close(void)
 		close_locked(state);
 	pthread_mutex_unlock(&state->lock);
 	release_cancel();
+}
+
+NRT_STATUS nrt_give_back(const char *call, enum nrt_given_kind kind, void *memory)
+{
+	static const char *const names[] = {
+		[NRT_GIVEN_INFOS] = "answer of nrt_get_model_tensor_info()",
+		[NRT_GIVEN_EVENTS] = "answer of nrt_sys_trace_fetch_events()",
+	};
+	struct nrt_state *state = nrt_enter_any();
+	struct nrt_error error;
+	bool good;
+
+	good = !memory || nrt_given_free(&state->given[kind], memory);
+	if (!good)
+		nrt_error_set(&error, NRT_INVALID_HANDLE, "%p is no %s, or was freed before",
+			      memory, names[kind]);
+	return nrt_end(state, call, good ? NRT_SUCCESS : error.status, &error);
 }
 
 NRT_STATUS nrt_model_call(const char *call, const nrt_model_t *handle, nrt_model_fn *fn, void *arg)

@@ -10,6 +10,7 @@
 #define LIBNRT_API_STATE_H
 
 #include "api/callback.h"
+#include "base/given.h"
 #include "base/log.h"
 #include "comm/group.h"
 #include "comm/host.h"
@@ -25,6 +26,13 @@ enum nrt_phase {
 	NRT_PHASE_READY,
 	NRT_PHASE_CLOSING,
 	NRT_PHASE_CLOSED,
+};
+
+/* Memory that programs read themselves and give back. */
+enum nrt_given_kind {
+	NRT_GIVEN_INFOS,
+	NRT_GIVEN_EVENTS,
+	NRT_NR_GIVEN,
 };
 
 /**
@@ -47,6 +55,7 @@ enum nrt_phase {
  * @next_model: id of the next model
  * @callbacks: who is told of the end of executions
  * @config_lock: protects the contents of all configurations
+ * @given: what programs have, by kind
  * @recorder: events
  * @profiler: profiles and inspections
  * @trace_memory: nrt_trace_stop() tells the memory of the cores
@@ -70,6 +79,7 @@ struct nrt_state {
 	atomic_uint next_model;
 	struct nrt_callbacks callbacks;
 	pthread_mutex_t config_lock;
+	struct nrt_given given[NRT_NR_GIVEN];
 	struct nrt_recorder recorder;
 	struct nrt_profiler profiler;
 	atomic_bool trace_memory;
@@ -106,6 +116,12 @@ NRT_STATUS nrt_handles_ready(struct nrt_state *state, struct nrt_error *error);
 
 /* End an object that has no handle. */
 void nrt_release_object(enum nrt_kind kind, void *object);
+
+/*
+ * The API call @call, which frees what another one gave: NRT_INVALID_HANDLE and a line in the log
+ * when @memory is nothing of that kind. NULL is nothing to free.
+ */
+NRT_STATUS nrt_give_back(const char *call, enum nrt_given_kind kind, void *memory);
 
 /* nrt_init() and nrt_close(). */
 NRT_STATUS nrt_state_init(struct nrt_error *error);

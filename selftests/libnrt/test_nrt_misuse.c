@@ -7,6 +7,7 @@
 #include <nrt/nrt_async.h>
 #include <nrt/nrt_emu.h>
 #include <nrt/nrt_experimental.h>
+#include <nrt/nrt_sys_trace.h>
 #include <sys/wait.h>
 
 #include "rig.h"
@@ -211,6 +212,34 @@ TEST_F(misuse, freed_twice)
 	nrt_tensor_free(&tensor);
 	nrt_destroy_tensor_set(&set);
 	nrta_error_tracker_destroy(NULL);
+}
+
+/* Answers that a program reads itself have addresses; those that it does not have are refused. */
+TEST_F(misuse, answers_freed_twice)
+{
+	nrt_tensor_info_array_t *infos, *copy;
+	char *text, local[] = "{}";
+	size_t size;
+
+	ASSERT_EQ(NRT_SUCCESS, nrt_get_model_tensor_info(self->rig.model, &infos));
+	ASSERT_EQ(NRT_SUCCESS, nrt_get_model_tensor_info(self->rig.model, &copy));
+	ASSERT_EQ(NRT_SUCCESS, nrt_sys_trace_start(NULL));
+	ASSERT_EQ(NRT_SUCCESS, nrt_sys_trace_fetch_events(&text, &size, NULL));
+	rig_catch();
+	nrt_sys_trace_buffer_free((char *)infos);
+	EXPECT_EQ(NRT_INVALID_HANDLE, nrt_free_model_tensor_info((void *)text));
+	EXPECT_EQ(NRT_SUCCESS, nrt_free_model_tensor_info(infos));
+	EXPECT_EQ(NRT_INVALID_HANDLE, nrt_free_model_tensor_info(infos));
+	nrt_sys_trace_buffer_free(text);
+	nrt_sys_trace_buffer_free(text);
+	nrt_sys_trace_buffer_free(local);
+	EXPECT_EQ(5, lines(rig_caught()));
+	/* What another one has is not lost. */
+	EXPECT_EQ(2, copy->tensor_count);
+	EXPECT_EQ(NRT_SUCCESS, nrt_free_model_tensor_info(copy));
+	EXPECT_EQ(NRT_SUCCESS, nrt_free_model_tensor_info(NULL));
+	nrt_sys_trace_buffer_free(NULL);
+	EXPECT_EQ(NRT_SUCCESS, nrt_sys_trace_stop());
 }
 
 /* The slot of a handle is used again; the old handle stays wrong. */

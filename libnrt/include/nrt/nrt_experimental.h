@@ -100,6 +100,9 @@ NRT_STATUS nrt_get_model_tensor_info(nrt_model_t *model, nrt_tensor_info_array_t
 /**
  * nrt_free_model_tensor_info() - free the answer; may be called at any time
  * @tensor_info: the array, or NULL
+ *
+ * Return: NRT_SUCCESS; NRT_INVALID_HANDLE: nrt_get_model_tensor_info() did not give it, or it was
+ * freed before. As it is an address, that is known until the memory is given out again.
  */
 NRT_STATUS nrt_free_model_tensor_info(nrt_tensor_info_array_t *tensor_info);
 

@@ -259,6 +259,9 @@ NRT_STATUS nrt_inspect_config_get_enabled_activity_types(nrt_inspect_config_t *o
  * nrt_inspect_config_free_activity_types() - free a list of names; at any time
  * @activity_types: list or NULL
  * @count: as it was given
+ *
+ * It does no more than free() for each name and for the list, which the caller may do himself. So
+ * freeing a list twice is as bad as with free().
  */
 void nrt_inspect_config_free_activity_types(const char **activity_types, size_t count);
 

@@ -90,6 +90,9 @@ NRT_STATUS nrt_sys_trace_get_event_types(const char ***event_types, size_t *coun
  * nrt_sys_trace_free_event_types() - free a list of names; may be called at any time
  * @event_types: list or NULL
  * @count: as it was given
+ *
+ * It does no more than free() for each name and for the list, which the caller may do himself. So
+ * the library does not know who has such a list, and freeing one twice is as bad as with free().
  */
 void nrt_sys_trace_free_event_types(const char **event_types, size_t count);
 
@@ -177,6 +180,10 @@ NRT_STATUS nrt_sys_trace_fetch_events(char **buffer, size_t *written_size,
 /**
  * nrt_sys_trace_buffer_free() - free the text; may be called at any time
  * @buffer: text or NULL
+ *
+ * A text that nrt_sys_trace_fetch_events() did not give, or that was freed before, gets a line in
+ * the log, and nothing is done. As it is an address, that is known until the memory is given out
+ * again.
  */
 void nrt_sys_trace_buffer_free(char *buffer);
 
