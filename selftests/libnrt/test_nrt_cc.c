@@ -522,4 +522,26 @@ TEST_F_TIMEOUT(cc, what_makes_no_sense, LIMIT_S)
 	nrt_tensor_free(&tensor);
 }
 
+/* An algorithm that these ranks cannot have: each of them hears why. */
+TEST(algorithm_that_cannot_be)
+{
+	struct task task = task_of(3, 3);
+	struct rank ranks[MAX_RANKS];
+	const char *text;
+	unsigned int i;
+
+	if (!rig_chips())
+		SKIP(return, "no neuron device");
+	setenv("NEURON_EMU_CC_ALGORITHM", "rdh", 1);
+	ASSERT_EQ(NRT_SUCCESS, nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""));
+	rig_catch();
+	run_ranks(ranks, &task, 0, task.ranks);
+	text = rig_caught();
+	for (i = 0; i < task.ranks; i++)
+		EXPECT_EQ(NRT_INVALID, ranks[i].status);
+	EXPECT_TRUE(rig_has(text, "all_reduce of 3 ranks cannot be done by rdh: the ranks are no power of two"))
+		TH_LOG("%s", text);
+	nrt_close();
+}
+
 TEST_HARNESS_MAIN
