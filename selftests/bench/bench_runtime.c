@@ -2,7 +2,7 @@
 /*
  * What the runtime costs, on a chip in the process: copies against memcpy, an empty model
  * against a thread that answers another one, scheduling against executing, a load against
- * reading the file's bytes.
+ * reading the file's bytes; how long the first result and nrt_close() take.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -289,6 +289,19 @@ static void measure_begin(struct figures *figures, unsigned int rounds)
 	figures_add(figures, cost("runtime_first_result_16_chips", "ms", 50), all, NULL, rounds);
 }
 
+/* With a full queue, whose first execution never ends. */
+static void measure_close(struct figures *figures, unsigned int rounds)
+{
+	double seconds[FIGURE_MAX_ROUNDS];
+	unsigned int i;
+
+	for (i = 0; i < rounds; i++) {
+		must(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), "nrt_init");
+		must(empty_model_close_full(&seconds[i]), "nrt_close with a full queue");
+	}
+	figures_add(figures, cost("runtime_close_full_queue", "s", 2), seconds, NULL, rounds);
+}
+
 int main(int argc, char **argv)
 {
 	struct figure_options options = figure_options(argc, argv);
@@ -311,5 +324,6 @@ int main(int argc, char **argv)
 	must(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), "nrt_init");
 	measure_load(&figures, options.rounds);
 	nrt_close();
+	measure_close(&figures, options.rounds);
 	return figures_report(&figures, options.json) ? 1 : 0;
 }

@@ -41,4 +41,15 @@ NRT_STATUS empty_model_run(const struct empty_model *model);
  */
 NRT_STATUS empty_model_pipeline(const struct empty_model *model, double *schedule, double *each);
 
+/**
+ * empty_model_close_full() - time nrt_close() while a queue is full of work
+ * @seconds: how long it took
+ *
+ * The queue of core 0 has EMPTY_MODEL_DEPTH executions. The first one never ends. Afterwards the
+ * library is closed, also when this fails.
+ *
+ * Return: NRT_SUCCESS: each of the executions was ended by nrt_close().
+ */
+NRT_STATUS empty_model_close_full(double *seconds);
+
 #endif /* EMPTY_MODEL_H */
