@@ -9,9 +9,9 @@
  * number of item k is k. The first number of each output is printed, in the order of the items.
  * scale.neff is for one physical core: it needs NEURON_LOGICAL_NC_CONFIG=1 on Trainium2 and 3.
  *
- * An item goes through three requests: write, execute, read. Requests of different queues have no
- * order, so each is scheduled when the one before it has ended. A slot has the tensors and the
- * buffers of an item that is on its way.
+ * An item goes through three requests: write, execute, read. The public runtime promises no order
+ * between requests of different queues, so each is scheduled when the one before it has ended. A
+ * slot has the tensors and the buffers of an item that is on its way.
  *
  *   cc pipeline.c -o pipeline $(pkg-config --cflags --libs libnrt)
  */

@@ -4,9 +4,10 @@
  *
  * Each core has execution units: for reading tensors, for writing them, for copies, for
  * models, for collectives. A unit has one or more queues. Requests of a queue run one after
- * the other, in the order in which they were scheduled, and end in that order. Between
- * queues there is no order: whoever needs one waits for the end of the first request
- * before he schedules the second one.
+ * the other, in the order in which they were scheduled, and end in that order. Requests of
+ * different queues do so only if they use the same bytes of the same tensor, or of slices of
+ * it, and one of them writes. The public runtime does not promise that: a program for both
+ * waits for the end of the first request before it schedules the second one.
  *
  * A call that schedules never blocks. A queue takes 63 requests; then the call returns
  * NRT_QUEUE_FULL and nothing happened. After a request that ended with a timeout or an error
