@@ -240,6 +240,32 @@ static void describe_model(struct nrt_event *event, const struct nrt_model *mode
 	snprintf(event->name, sizeof(event->name), "%.63s", model->neff->name);
 }
 
+/* On request: NEURON_RT_LOG_LEVEL=DEBUG. */
+static void tell_times(const struct nrt_model *model, const struct nrt_load *load,
+		       const struct nrt_load_times *times)
+{
+	static const char *const names[NRT_NR_LOAD_STEPS] = {
+		[NRT_LOAD_NEFF] = "NEFF",
+		[NRT_LOAD_SCRATCH] = "scratchpad",
+		[NRT_LOAD_RINGS] = "rings",
+		[NRT_LOAD_MEMORY] = "memory",
+		[NRT_LOAD_CODE] = "code",
+		[NRT_LOAD_DATA] = "data",
+	};
+	uint64_t total = 0;
+	char text[256];
+	int length = 0;
+	unsigned int i;
+
+	for (i = 0; i < NRT_NR_LOAD_STEPS; i++) {
+		total += times->ns[i];
+		length += snprintf(text + length, sizeof(text) - (size_t)length, "%s%s %.3f",
+				   i ? ", " : "", names[i], (double)times->ns[i] / 1e6);
+	}
+	nrt_log(NRT_LOG_DEBUG, "nrt_load", "model \"%.64s\", %zu bytes, core %u: %.3f ms: %s",
+		model->neff->name, load->size, model->vcore->number, (double)total / 1e6, text);
+}
+
 /* A rank whose model could not be loaded. */
 struct failed_rank {
 	struct nrt_state *state;
@@ -281,15 +307,18 @@ static NRT_STATUS load(struct nrt_state *state, struct nrt_load *load, const str
 		       struct nrt_event *event, nrt_model_t **out, struct nrt_error *error)
 {
 	struct failed_rank failed = { state, ranks };
+	struct nrt_load_times times;
 	struct nrt_model *model;
 	void *handle;
 
 	load->failed = tell_ranks;
 	load->arg = &failed;
+	load->times = &times;
 	load->validate_hash = state->env.validate_hash;
 	load->peers = ranks->ranks;
 	if (nrt_model_load(&state->machine, load, &model, error))
 		return error->status;
+	tell_times(model, load, &times);
 	model->id = atomic_fetch_add(&state->next_model, 1) + 1;
 	if (join(&failed, model, error)) {
 		nrt_model_release(model);
@@ -311,20 +340,24 @@ static NRT_STATUS load(struct nrt_state *state, struct nrt_load *load, const str
 static void tell_loaded(struct nrt_state *state, const nrt_model_t *handle)
 {
 	struct nrt_model *model = nrt_handle_get(state->handles, NRT_KIND_MODEL, handle);
+	struct nrt_error error;
 
 	if (!model)
 		return;
-	nrt_profiler_loaded(&state->profiler, model);
+	if (nrt_profiler_loaded(&state->profiler, model, &error))
+		nrt_log(NRT_LOG_WARNING, "nrt_load", "no device profile: %s", error.text);
 	nrt_handle_put(state->handles, handle);
 }
 
 static void tell_unloads(struct nrt_state *state, const nrt_model_t *handle)
 {
 	struct nrt_model *model = nrt_handle_get(state->handles, NRT_KIND_MODEL, handle);
+	struct nrt_error error;
 
 	if (!model)
 		return;
-	nrt_profiler_unloads(&state->profiler, model);
+	if (nrt_profiler_unloads(&state->profiler, model, &error))
+		nrt_fail("nrt_unload", &error);
 	nrt_handle_put(state->handles, handle);
 }
 
@@ -435,6 +468,7 @@ static NRT_STATUS execute(struct nrt_state *state, struct nrt_model *model, void
 		.print_arg = &state->streams,
 		.repeat = execution->repeat,
 	};
+	struct nrt_error unwritten;
 	struct nrt_event event;
 	uint64_t began_ns;
 	NRT_STATUS status;
@@ -446,8 +480,8 @@ static NRT_STATUS execute(struct nrt_state *state, struct nrt_model *model, void
 		what.outputs = nrt_get(state, NRT_KIND_TENSOR_SET, execution->outputs, error);
 	began_ns = nrt_clock_now();
 	status = what.outputs ? nrt_execute_wait(&what, error) : error->status;
-	if (status)
-		nrt_profiler_failed(&state->profiler, model, began_ns);
+	if (status && nrt_profiler_failed(&state->profiler, model, began_ns, &unwritten))
+		nrt_fail("nrt_execute", &unwritten);
 	if (what.inputs)
 		nrt_handle_put(state->handles, execution->inputs);
 	if (what.outputs)

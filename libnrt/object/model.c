@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/event.h"
-#include "base/log.h"
 #include "object/model.h"
 
 static void drop_peers(struct nrt_part *part)
@@ -99,32 +97,6 @@ void nrt_load_step(struct nrt_load_times *times, enum nrt_load_step step)
 	times->last_ns = now;
 }
 
-/* On request: NEURON_RT_LOG_LEVEL=DEBUG. */
-static void tell_times(const struct nrt_model *model, const struct nrt_load *load,
-		       const struct nrt_load_times *times)
-{
-	static const char *const names[NRT_NR_LOAD_STEPS] = {
-		[NRT_LOAD_NEFF] = "NEFF",
-		[NRT_LOAD_SCRATCH] = "scratchpad",
-		[NRT_LOAD_RINGS] = "rings",
-		[NRT_LOAD_MEMORY] = "memory",
-		[NRT_LOAD_CODE] = "code",
-		[NRT_LOAD_DATA] = "data",
-	};
-	uint64_t total = 0;
-	char text[256];
-	int length = 0;
-	unsigned int i;
-
-	for (i = 0; i < NRT_NR_LOAD_STEPS; i++) {
-		total += times->ns[i];
-		length += snprintf(text + length, sizeof(text) - (size_t)length, "%s%s %.3f",
-				   i ? ", " : "", names[i], (double)times->ns[i] / 1e6);
-	}
-	nrt_log(NRT_LOG_DEBUG, "nrt_load", "model \"%.64s\", %zu bytes, core %u: %.3f ms: %s",
-		model->neff->name, load->size, model->vcore->number, (double)total / 1e6, text);
-}
-
 static NRT_STATUS fill_part(struct nrt_model *model, unsigned int i,
 			    struct nrt_load_times *times, struct nrt_error *error)
 {
@@ -149,18 +121,18 @@ static NRT_STATUS fill(struct nrt_model *model, const struct nrt_load *load,
 		.scratch_page = model->machine->scratch_page,
 		.validate_hash = load->validate_hash,
 	};
-	struct nrt_load_times times = { .last_ns = nrt_clock_now() };
+	struct nrt_load_times *times = load->times;
 	unsigned int i;
 
+	*times = (struct nrt_load_times){ .last_ns = nrt_clock_now() };
 	if (neff_read(load->bytes, load->size, &limits, &model->neff, error) ||
 	    check_peers(model->neff, load->peers, error) ||
 	    check_lnc(model->neff, model->machine, error))
 		return error->status;
-	nrt_load_step(&times, NRT_LOAD_NEFF);
+	nrt_load_step(times, NRT_LOAD_NEFF);
 	for (i = 0; i < model->vcore->nr; i++)
-		if (fill_part(model, i, &times, error))
+		if (fill_part(model, i, times, error))
 			return error->status;
-	tell_times(model, load, &times);
 	neff_drop_files(model->neff);
 	return NRT_SUCCESS;
 }

@@ -227,6 +227,7 @@ void nrt_load_step(struct nrt_load_times *times, enum nrt_load_step step);
  * @vnc: core
  * @validate_hash: look at the hash of the NEFF
  * @peers: it may work with peers
+ * @times: out: how long it took
  * @failed, @arg: who is told of a failure behind the NEFF, as long as the model is there; or NULL
  */
 struct nrt_load {
@@ -235,6 +236,7 @@ struct nrt_load {
 	int32_t vnc;
 	bool validate_hash;
 	bool peers;
+	struct nrt_load_times *times;
 	void (*failed)(void *arg, const struct nrt_model *model, const struct nrt_error *why);
 	void *arg;
 };

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "contract/record.h"
 #include "observe/file.h"
 #include "observe/profile.h"
@@ -239,14 +238,12 @@ static void stop_all(struct nrt_profiler *profiler, struct nrt_handles *handles)
 	trace_all(handles, 0, &ignored);
 }
 
-void nrt_profiler_loaded(struct nrt_profiler *profiler, struct nrt_model *model)
+NRT_STATUS nrt_profiler_loaded(struct nrt_profiler *profiler, struct nrt_model *model,
+			       struct nrt_error *error)
 {
-	struct nrt_error error;
-
 	if (profiler->mode != NRT_PROFILE_CONTINUOUS && profiler->mode != NRT_PROFILE_INSPECT)
-		return;
-	if (nrt_trace_set(model, profiler->events, &error))
-		nrt_log(NRT_LOG_WARNING, "nrt_load", "no device profile: %s", error.text);
+		return NRT_SUCCESS;
+	return nrt_trace_set(model, profiler->events, error);
 }
 
 /* --- Single models --- */
@@ -525,34 +522,32 @@ static void write_executed(void *object, void *arg)
 		*writing->error = error;
 }
 
-void nrt_profiler_unloads(struct nrt_profiler *profiler, struct nrt_model *model)
+NRT_STATUS nrt_profiler_unloads(struct nrt_profiler *profiler, struct nrt_model *model,
+				struct nrt_error *error)
 {
-	struct nrt_error error = { .status = NRT_SUCCESS };
-	struct writing writing = { profiler, &error };
+	struct writing writing = { profiler, error };
 
+	error->status = NRT_SUCCESS;
 	if (profiler->mode != NRT_PROFILE_INSPECT)
-		return;
+		return NRT_SUCCESS;
 	pthread_mutex_lock(&profiler->lock);
 	if (profiler->inspecting && has_activity(profiler, NRT_ACTIVITY_DEVICE_PROFILE))
 		write_executed(model, &writing);
 	pthread_mutex_unlock(&profiler->lock);
-	if (error.status)
-		nrt_fail("nrt_unload", &error);
+	return error->status;
 }
 
-void nrt_profiler_failed(struct nrt_profiler *profiler, struct nrt_model *model,
-			 uint64_t before)
+NRT_STATUS nrt_profiler_failed(struct nrt_profiler *profiler, struct nrt_model *model,
+			       uint64_t before, struct nrt_error *error)
 {
-	struct nrt_error error = { .status = NRT_SUCCESS };
-
+	error->status = NRT_SUCCESS;
 	if (profiler->mode != NRT_PROFILE_INSPECT || !was_executed(model, before))
-		return;
+		return NRT_SUCCESS;
 	pthread_mutex_lock(&profiler->lock);
 	if (profiler->inspecting && profiler->inspect.on_fail)
-		write_model(profiler, model, "failure", &error);
+		write_model(profiler, model, "failure", error);
 	pthread_mutex_unlock(&profiler->lock);
-	if (error.status)
-		nrt_fail("nrt_execute", &error);
+	return error->status;
 }
 
 /* With the lock. */

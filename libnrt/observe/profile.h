@@ -61,15 +61,17 @@ NRT_STATUS nrt_continuous_save(struct nrt_profiler *profiler, struct nrt_handles
 NRT_STATUS nrt_continuous_stop(struct nrt_profiler *profiler, struct nrt_handles *handles,
 			       struct nrt_error *error);
 
-/* A model was loaded. */
-void nrt_profiler_loaded(struct nrt_profiler *profiler, struct nrt_model *model);
+/* A model was loaded. A failure: it gets no device profile. */
+NRT_STATUS nrt_profiler_loaded(struct nrt_profiler *profiler, struct nrt_model *model,
+			       struct nrt_error *error);
 
-/* It is about to be unloaded. */
-void nrt_profiler_unloads(struct nrt_profiler *profiler, struct nrt_model *model);
+/* It is about to be unloaded. A failure: its profile could not be written. */
+NRT_STATUS nrt_profiler_unloads(struct nrt_profiler *profiler, struct nrt_model *model,
+				struct nrt_error *error);
 
-/* An execution of it failed that began at @before, by CLOCK_MONOTONIC. */
-void nrt_profiler_failed(struct nrt_profiler *profiler, struct nrt_model *model,
-			 uint64_t before);
+/* An execution of it failed that began at @before, by CLOCK_MONOTONIC. A failure: likewise. */
+NRT_STATUS nrt_profiler_failed(struct nrt_profiler *profiler, struct nrt_model *model,
+			       uint64_t before, struct nrt_error *error);
 
 /* The process lets go of its models; the inspection is over. */
 void nrt_profiler_reset(struct nrt_profiler *profiler);
