@@ -81,7 +81,7 @@ int emb_core_reset_wait(struct emb_core *core)
 }
 
 /* What others were granted is void, and nothing of the last owner is left. */
-static int core_renew(struct emb_core *core)
+static void core_renew_begin(struct emb_core *core)
 {
 	struct emb_machine *machine = core->chip->machine;
 
@@ -91,6 +91,11 @@ static int core_renew(struct emb_core *core)
 	pthread_mutex_unlock(&machine->lock);
 	emb_core_write(core, NEURON_CORE_GENERATION, core->generation);
 	emb_core_reset_begin(core);
+}
+
+static int core_renew(struct emb_core *core)
+{
+	core_renew_begin(core);
 	return emb_core_reset_wait(core);
 }
 
@@ -122,9 +127,10 @@ static void core_leave(struct emb_core *core)
 	core->claim = 0;
 }
 
+/* After core_renew_begin(). */
 static int core_enter(struct emb_core *core, uint32_t claim)
 {
-	int ret = core_renew(core);
+	int ret = emb_core_reset_wait(core);
 
 	if (!ret)
 		ret = emb_shared_alloc(core->chip->machine, EMB_CORE_BYTES, &core->memory);
@@ -169,12 +175,32 @@ static uint32_t choose_cores(const struct nrt_chip *chip, const struct drm_neuro
 	return 0;
 }
 
+/* All resets run at the same time, and all of them are over when this returns. */
+static int enter_cores(struct nrt_chip *chip, uint32_t mask, uint32_t claim)
+{
+	unsigned int i, nr = chip->gen->nr_cores;
+	int ret = 0;
+
+	for (i = 0; i < nr; i++)
+		if (mask >> i & 1)
+			core_renew_begin(&chip->core[i]);
+	for (i = 0; i < nr; i++) {
+		if (!(mask >> i & 1))
+			continue;
+		if (ret)
+			emb_core_reset_wait(&chip->core[i]);
+		else
+			ret = core_enter(&chip->core[i], claim);
+	}
+	return ret;
+}
+
 static int claim_begin(struct nrt_chip *chip, struct drm_neuron_claim *args)
 {
 	uint32_t mask = choose_cores(chip, args);
 	struct emb_claim *claim = NULL;
 	unsigned int i;
-	int ret = 0;
+	int ret;
 
 	for (i = 0; i < EMB_CLAIMS && !claim; i++)
 		if (!chip->claim[i].id)
@@ -182,9 +208,7 @@ static int claim_begin(struct nrt_chip *chip, struct drm_neuron_claim *args)
 	if (!mask || !claim)
 		return -EBUSY;
 	*claim = (struct emb_claim){ .id = ++chip->last_claim, .flags = args->flags };
-	for (i = 0; i < chip->gen->nr_cores && !ret; i++)
-		if (mask >> i & 1)
-			ret = core_enter(&chip->core[i], claim->id);
+	ret = enter_cores(chip, mask, claim->id);
 	if (ret) {
 		claim_end(chip, claim);
 		return ret;
