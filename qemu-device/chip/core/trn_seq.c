@@ -390,7 +390,6 @@ static enum trn_run seq_run(struct trn_task *task, struct trn_budget *budget)
 void trn_seq_init(struct trn_seq *seq, struct trn_core *core,
 		  enum neuron_engine engine)
 {
-	memset(seq, 0, sizeof(*seq));
 	seq->core = core;
 	seq->engine = engine;
 	seq->waiter.task = &seq->task;

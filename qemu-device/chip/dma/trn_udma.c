@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/trn_backing.h"
 #include "base/trn_chip.h"
 #include "contract/record.h"
 #include "contract/ring.h"
@@ -98,6 +99,10 @@ static void queue_clear(struct trn_queue *queue)
 	trn_queue_update_halt(queue);
 }
 
+/*
+ * A new queue is all zeros but for this. A machine has thousands of them, so this does no more than
+ * it must.
+ */
 static void queue_init(struct trn_queue *queue, struct trn_chip *chip,
 		       unsigned int i)
 {
@@ -106,7 +111,10 @@ static void queue_init(struct trn_queue *queue, struct trn_chip *chip,
 	queue->index = i % NEURON_UDMA_QUEUES;
 	pthread_mutex_init(&queue->lock, NULL);
 	trn_task_init(&queue->task, chip->pool, trn_queue_run);
-	queue_clear(queue);
+	ring_clear(&queue->m2s);
+	ring_clear(&queue->s2m);
+	atomic_init(&queue->epoch, 1);
+	trn_queue_update_halt(queue);
 }
 
 static unsigned int nr_queues(const struct trn_chip *chip)
@@ -127,6 +135,7 @@ int trn_udma_init(struct trn_chip *chip)
 		chip->udma = NULL;
 		return -1;
 	}
+	trn_backing_populate(chip->queues, nr_queues(chip) * sizeof(*chip->queues));
 	for (i = 0; i < chip->gen->nr_dma; i++)
 		trn_engine_init(&chip->udma[i]);
 	for (i = 0; i < nr_queues(chip); i++)

@@ -72,6 +72,7 @@ struct trn_seq {
 	uint64_t retired;
 };
 
+/* @seq: zeroed */
 void trn_seq_init(struct trn_seq *seq, struct trn_core *core,
 		  enum neuron_engine engine);
 void trn_seq_destroy(struct trn_seq *seq);

@@ -2,6 +2,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include "base/trn_backing.h"
 #include "base/trn_chip.h"
 #include "base/trn_regfile.h"
 #include "core/trn_core.h"
@@ -105,6 +106,7 @@ static struct trn_chip *chip_alloc(const struct trn_chip_config *config)
 
 	if (!whole)
 		return NULL;
+	trn_backing_populate(whole, sizeof(*whole));
 	chip = &whole->chip;
 	parts_init(whole);
 	chip->config = *config;

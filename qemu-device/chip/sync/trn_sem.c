@@ -24,7 +24,6 @@ uint32_t trn_sem_who_engine(const struct trn_core *core, unsigned int engine)
 
 void trn_sems_init(struct trn_sems *sems)
 {
-	memset(sems, 0, sizeof(*sems));
 	pthread_mutex_init(&sems->lock, NULL);
 }
 

@@ -65,6 +65,7 @@ static inline uint32_t trn_sem_who(uint32_t kind, uint32_t actor)
 /* The same of @engine of a core. */
 uint32_t trn_sem_who_engine(const struct trn_core *core, unsigned int engine);
 
+/* @sems: zeroed */
 void trn_sems_init(struct trn_sems *sems);
 void trn_sems_destroy(struct trn_sems *sems);
 
