@@ -123,6 +123,20 @@ class Output(Tool):
             times = [float(word) for word in row[4:8]]
             self.assertEqual(times, sorted(times))
 
+    def test_public_metadata(self):
+        """The files of the public guide: one number for all ranks, and lists that are empty."""
+        self.write("allgv_metadata.json", {"metadata": [{
+            "send_counts": [256], "send_displs": [0], "recv_counts": [256, 256, 256, 256],
+            "recv_displs": [0, 256, 512, 768]}]})
+        _, row = self.rows("allgv", "-r", "4", "-N", "1", "-b", "2048", "-e", "2048", "-d", "fp16",
+                           "--variable-size-op-metadata", "allgv_metadata.json")
+        self.assertEqual(row[:3], ["2048", "1024", "fp16"])
+        self.write("alltoallv_metadata.json", {"metadata": [{
+            "send_counts": [512, 1024], "send_displs": [0, 512], "recv_counts": [],
+            "recv_displs": []}]})
+        self.rows("-r", "2", "-d", "fp32", "alltoallv", "-b", "1MB", "-e", "1MB", "-n", "2",
+                  "--variable-size-op-metadata", "alltoallv_metadata.json")
+
     def test_json(self):
         """The public keys, and numbers that agree with the table."""
         head, *rows = self.rows("-r", "4", "-b", "4kb", "-e", "32kb", "-f", "8", "-d", "bf16",
@@ -476,6 +490,10 @@ class Refusals(Tool):
             self.write("a", content)
             self.refused(f"a: {message}", "-r", "2", "alltoallv", "--variable-size-op-metadata",
                          "a")
+        self.write("a", {"metadata": [{"send_counts": [1, 1]}]})
+        self.refused("a: \"send_counts\" of entry 0 is not there, or no list of one number: all "
+                     "ranks of a group get the same", "-r", "4", "allgv",
+                     "--variable-size-op-metadata", "a")
         for operation, content, message in (
                 ("alltoallv", [{"send_counts": [4, 4], "send_displs": [0, 5]}],
                  "send_displs[1] of place 0 is 5, and 4 elements from there on are outside of the "

@@ -189,7 +189,8 @@ static int prepare(struct test *test, char *why, size_t size)
 	char text[FILE_WHY];
 
 	if (make_groups(test, text) ||
-	    metadata_read(&test->metadata, test->groups.size, options->metadata_file, text)) {
+	    metadata_read(&test->metadata, options->operation, test->groups.size,
+			  options->metadata_file, text)) {
 		snprintf(why, size, "%s", text);
 		return -1;
 	}

@@ -12,64 +12,101 @@ static const char *const keys[NRT_PLAN_NR_ROWS] = {
 
 /* --- The file --- */
 
-/* Row @row of entry @entry: a number for each rank. */
-static int take_row(struct metadata *metadata, struct json_object *object, unsigned int entry,
-		    enum nrt_plan_row row, const char *path, char why[FILE_WHY])
+/**
+ * struct reading - of a file
+ * @metadata: what is filled
+ * @sends_one: each rank sends the same to all, so one number says how much, and from where
+ * @path: of the file
+ */
+struct reading {
+	struct metadata *metadata;
+	bool sends_one;
+	const char *path;
+};
+
+/* Row @row of @object, an entry; NULL: it is not there, or empty. */
+static struct json_object *row_of(struct json_object *object, enum nrt_plan_row row)
 {
-	uint32_t *words = metadata->words +
-			  (entry * NRT_PLAN_NR_ROWS + row) * (size_t)metadata->size;
-	struct json_object *list, *item;
-	unsigned int i;
-	int64_t number;
+	struct json_object *list;
 
 	if (!json_object_object_get_ex(object, keys[row], &list) ||
-	    !json_object_is_type(list, json_type_array) ||
-	    json_object_array_length(list) != metadata->size)
+	    (json_object_is_type(list, json_type_array) && !json_object_array_length(list)))
+		return NULL;
+	return list;
+}
+
+static int wrong_row(const struct reading *reading, unsigned int entry, enum nrt_plan_row row,
+		     bool one, char why[FILE_WHY])
+{
+	if (one)
 		return file_fail(why,
-				 "%s: \"%s\" of entry %u is not there, or no list of %u numbers, one for each rank of a group",
-				 path, keys[row], entry, metadata->size);
+				 "%s: \"%s\" of entry %u is not there, or no list of one number: all ranks of a group get the same",
+				 reading->path, keys[row], entry);
+	return file_fail(why,
+			 "%s: \"%s\" of entry %u is not there, or no list of %u numbers, one for each rank of a group",
+			 reading->path, keys[row], entry, reading->metadata->size);
+}
+
+/*
+ * Row @row of entry @entry: a number for each rank, or one that counts for all. A list of all ranks
+ * is welcome there, too: the tensor of the chips has one.
+ */
+static int take_row(const struct reading *reading, struct json_object *object, unsigned int entry,
+		    enum nrt_plan_row row, char why[FILE_WHY])
+{
+	struct metadata *metadata = reading->metadata;
+	uint32_t *words = metadata->words +
+			  (entry * NRT_PLAN_NR_ROWS + row) * (size_t)metadata->size;
+	bool one = reading->sends_one &&
+		   (row == NRT_PLAN_SEND_COUNTS || row == NRT_PLAN_SEND_DISPLS);
+	struct json_object *list = row_of(object, row), *item;
+	unsigned int nr, i;
+	int64_t number;
+
+	if (!json_object_is_type(list, json_type_array))
+		return wrong_row(reading, entry, row, one, why);
+	nr = (unsigned int)json_object_array_length(list);
+	if (nr != metadata->size && !(one && nr == 1))
+		return wrong_row(reading, entry, row, one, why);
 	for (i = 0; i < metadata->size; i++) {
-		item = json_object_array_get_idx(list, i);
+		item = json_object_array_get_idx(list, i % nr);
 		number = json_object_get_int64(item);
 		if (!json_object_is_type(item, json_type_int) || number < 0 ||
 		    number > UINT32_MAX)
 			return file_fail(why, "%s: %s[%u] of entry %u is %s, no number of elements",
-					 path, keys[row], i, entry,
+					 reading->path, keys[row], i, entry,
 					 json_object_to_json_string(item));
 		words[i] = (uint32_t)number;
 	}
 	return 0;
 }
 
-static bool has(struct json_object *list, enum nrt_plan_row row)
-{
-	return json_object_object_get_ex(json_object_array_get_idx(list, 0), keys[row], NULL);
-}
-
 /* All entries have the rows that the first one has. What comes in is not said, but worked out. */
-static int take_entries(struct metadata *metadata, struct json_object *list, const char *path,
+static int take_entries(const struct reading *reading, struct json_object *list,
 			char why[FILE_WHY])
 {
-	struct json_object *object;
+	struct json_object *first = json_object_array_get_idx(list, 0), *object;
+	struct metadata *metadata = reading->metadata;
 	unsigned int e;
 
-	metadata->has_displs = has(list, NRT_PLAN_SEND_DISPLS);
-	metadata->has_rdispls = has(list, NRT_PLAN_RECV_DISPLS);
+	metadata->has_displs = row_of(first, NRT_PLAN_SEND_DISPLS);
+	metadata->has_rdispls = row_of(first, NRT_PLAN_RECV_DISPLS);
 	for (e = 0; e < metadata->nr; e++) {
 		object = json_object_array_get_idx(list, e);
-		if (take_row(metadata, object, e, NRT_PLAN_SEND_COUNTS, path, why) ||
+		if (take_row(reading, object, e, NRT_PLAN_SEND_COUNTS, why) ||
 		    (metadata->has_displs &&
-		     take_row(metadata, object, e, NRT_PLAN_SEND_DISPLS, path, why)) ||
+		     take_row(reading, object, e, NRT_PLAN_SEND_DISPLS, why)) ||
 		    (metadata->has_rdispls &&
-		     take_row(metadata, object, e, NRT_PLAN_RECV_DISPLS, path, why)))
+		     take_row(reading, object, e, NRT_PLAN_RECV_DISPLS, why)))
 			return -1;
 	}
 	return 0;
 }
 
-static int parse(struct metadata *metadata, struct json_object *file, const char *path,
-		 char why[FILE_WHY])
+static int parse(const struct reading *reading, struct json_object *file, char why[FILE_WHY])
 {
+	struct metadata *metadata = reading->metadata;
+	const char *path = reading->path;
 	struct json_object *list;
 	size_t nr;
 
@@ -86,12 +123,17 @@ static int parse(struct metadata *metadata, struct json_object *file, const char
 				 sizeof(*metadata->words));
 	if (!metadata->words)
 		return file_fail(why, "out of memory");
-	return take_entries(metadata, list, path, why);
+	return take_entries(reading, list, why);
 }
 
-int metadata_read(struct metadata *metadata, unsigned int size, const char *path,
-		  char why[FILE_WHY])
+int metadata_read(struct metadata *metadata, const struct operation *operation,
+		  unsigned int size, const char *path, char why[FILE_WHY])
 {
+	const struct reading reading = {
+		.metadata = metadata,
+		.sends_one = operation->plan_op == NRT_PLAN_ALL_GATHER_V,
+		.path = path,
+	};
 	struct json_object *file;
 	int ret;
 
@@ -101,7 +143,7 @@ int metadata_read(struct metadata *metadata, unsigned int size, const char *path
 	file = file_read(path, why);
 	if (!file)
 		return -1;
-	ret = parse(metadata, file, path, why);
+	ret = parse(&reading, file, why);
 	json_object_put(file);
 	if (ret)
 		metadata_fini(metadata);

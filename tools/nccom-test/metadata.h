@@ -27,11 +27,11 @@ struct metadata {
 
 /*
  * For groups of @size ranks, as the file @path says, NULL: there is none:
- * {"metadata": [{"send_counts": [...], "send_displs": [...], "recv_displs": [...]}]}.
- * 0, or -1 with @why.
+ * {"metadata": [{"send_counts": [...], "send_displs": [...], "recv_displs": [...]}]}. What an
+ * all_gatherv sends is one number each. 0, or -1 with @why.
  */
-int metadata_read(struct metadata *metadata, unsigned int size, const char *path,
-		  char why[FILE_WHY]);
+int metadata_read(struct metadata *metadata, const struct operation *operation,
+		  unsigned int size, const char *path, char why[FILE_WHY]);
 void metadata_fini(struct metadata *metadata);
 
 /* Rows that a rank has: the last one only with receive displacements. */
