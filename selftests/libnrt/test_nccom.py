@@ -231,6 +231,16 @@ class Results(Tool):
                 for row in rows:
                     self.assertEqual(row[2:4], [row[0], row[0]])
 
+    def test_pairs(self):
+        """Permutations of a file: that of the public guide, and one that leaves ranks out."""
+        public = [[0, 1], [1, 0], [2, 3], [3, 2], [4, 4], [5, 5], [6, 6], [7, 7]]
+        for ranks, pairs in (("8", public), ("5", [[4, 0], [0, 2], [2, 1]]), ("4", [[3, 1]])):
+            self.write("pairs.json", {"src_target_pairs": [pairs]})
+            for operation in ("permute", "sendrecv"):
+                _, *rows = self.rows("-r", ranks, "-b", "1kb", "-e", "1mb", "-f", "1024", "-n", "2",
+                                     "--custom-src-target-pairs", "pairs.json", operation)
+                self.assertEqual([row[0] for row in rows], ["1024", "1048576"])
+
     def test_whole_blocks(self):
         """Operations with metadata, when there is no file: each block is as large as it can be."""
         for operation, lnc, ranks, kind in (("all_gatherv", "1", "1", "fp8"),
@@ -540,6 +550,31 @@ class Refusals(Tool):
                      "j")
         self.refused("--data-parallel-dimension: 4 ranks are no groups of 3", "-r", "4", "allr",
                      "--data-parallel-dimension", "3")
+
+    def test_pairs_that_make_no_sense(self):
+        """In the file, or beside other options."""
+        pairs = ("--custom-src-target-pairs", "a")
+        for content, message in (
+                ({}, "\"src_target_pairs\" is not there, or no list of lists of pairs"),
+                ({"src_target_pairs": [[[0, 1]], [[1, 0]]]},
+                 "\"src_target_pairs\" has 2 lists of pairs, and there is one operation"),
+                ({"src_target_pairs": [[]]},
+                 "the list in \"src_target_pairs\" is no list of pairs"),
+                ({"src_target_pairs": [[[0, 1], [1]]]}, "pair 1 is no list of two ranks"),
+                ({"src_target_pairs": [[[0, 4]]]},
+                 "pair 0: 4 is no rank; there are ranks 0 to 3"),
+                ({"src_target_pairs": [[[0, 1], [2, 3], [0, 2]]]},
+                 "rank 0 is the source of pairs 0 and 2"),
+                ({"src_target_pairs": [[[r, r] for r in range(4)] + [[0, 0]]]},
+                 "rank 0 is the source of pairs 0 and 4"),
+                ({"src_target_pairs": [[[0, 1], [2, 1]]]},
+                 "rank 1 is the target of pairs 0 and 1")):
+            self.write("a", content)
+            self.refused(f"a: {message}", "-r", "4", "permute", *pairs)
+        self.refused("--custom-src-target-pairs: all_reduce has no pairs", "-r", "4", "allr",
+                     *pairs)
+        self.refused("--custom-src-target-pairs and --data-parallel-dimension exclude each other",
+                     "-r", "4", "permute", *pairs, "--data-parallel-dimension", "2")
 
 
 if __name__ == "__main__":

@@ -163,20 +163,19 @@ static NRT_STATUS find_places(const struct golden_of *of, struct nrt_plan_place 
 	return NRT_SUCCESS;
 }
 
-/* Each rank of a permutation sends to the next one, as in the NEFF. */
-static void fill_pairs(struct nrt_plan_ask *ask, struct nrt_plan_pair *pairs)
+/* Of a permutation, as in the NEFF. */
+static void fill_pairs(const struct golden_of *of, struct nrt_plan_ask *ask,
+		       struct nrt_plan_pair *pairs)
 {
 	unsigned int i;
 
-	if (ask->op != NRT_PLAN_PERMUTE)
-		return;
-	for (i = 0; i < ask->nr_ranks; i++)
+	for (i = 0; i < of->pairs->nr; i++)
 		pairs[i] = (struct nrt_plan_pair){
-			.source = (uint16_t)i,
-			.target = (uint16_t)((i + 1) % ask->nr_ranks),
+			.source = (uint16_t)of->pairs->pair[i][0],
+			.target = (uint16_t)of->pairs->pair[i][1],
 		};
-	ask->pairs = pairs;
-	ask->nr_pairs = ask->nr_ranks;
+	ask->pairs = i ? pairs : NULL;
+	ask->nr_pairs = i;
 }
 
 /* The request that libnrt makes (libnrt/comm/cc_group.c and cc_items.c). */
@@ -203,7 +202,7 @@ static NRT_STATUS make_plan(const struct golden_of *of, struct nrt_plan **plan,
 		free(pairs);
 		return nrt_error_memory(error);
 	}
-	fill_pairs(&ask, pairs);
+	fill_pairs(of, &ask, pairs);
 	status = find_places(of, places);
 	if (status)
 		nrt_error_set(error, status, "where the ranks are is not known");

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 #include "operation.h"
+#include "pairs.h"
 #include "plan/plan.h"
 
 struct golden;
@@ -19,6 +20,7 @@ struct golden;
  * @operation, @reduction, @type, @shape: what is done
  * @ranks: of the group
  * @rank: their cores, in order
+ * @pairs: of a permutation
  * @has_rdispls: of metadata
  */
 struct golden_of {
@@ -28,6 +30,7 @@ struct golden_of {
 	const struct shape *shape;
 	unsigned int ranks;
 	const uint32_t *rank;
+	const struct pairs *pairs;
 	bool has_rdispls;
 };
 

@@ -24,6 +24,7 @@ static atomic_int interrupted;
  * @options: the command line
  * @groups: of the ranks
  * @metadata: of an operation that varies
+ * @pairs: of a permutation
  * @ranks: which work
  * @report: what is printed
  * @size: the size under way
@@ -34,6 +35,7 @@ struct test {
 	struct options options;
 	struct groups groups;
 	struct metadata metadata;
+	struct pairs pairs;
 	struct ranks *ranks;
 	struct report *report;
 	struct ranks_size size;
@@ -183,6 +185,17 @@ static int make_groups(struct test *test, char why[FILE_WHY])
 	return groups_all(&test->groups, options->ranks, why);
 }
 
+static int make_pairs(struct test *test, char why[FILE_WHY])
+{
+	const struct options *options = &test->options;
+
+	if (options->pairs_file)
+		return pairs_read(&test->pairs, options->ranks, options->pairs_file, why);
+	if (options->operation->plan_op == NRT_PLAN_PERMUTE)
+		return pairs_ring(&test->pairs, test->groups.size, why);
+	return 0;
+}
+
 static int prepare(struct test *test, char *why, size_t size)
 {
 	const struct options *options = &test->options;
@@ -190,7 +203,8 @@ static int prepare(struct test *test, char *why, size_t size)
 
 	if (make_groups(test, text) ||
 	    metadata_read(&test->metadata, options->operation, test->groups.size,
-			  options->metadata_file, text)) {
+			  options->metadata_file, text) ||
+	    make_pairs(test, text)) {
 		snprintf(why, size, "%s", text);
 		return -1;
 	}
@@ -215,6 +229,7 @@ static int run(struct test *test)
 		.nr = options->ranks,
 		.groups = &test->groups,
 		.metadata = &test->metadata,
+		.pairs = &test->pairs,
 		.kind = options->kind,
 		.seed = options->seed,
 		.modelled = options->modelled,
@@ -255,6 +270,7 @@ int main(int argc, char **argv)
 		status = run(&test);
 	}
 	report_free(test.report);
+	pairs_fini(&test.pairs);
 	metadata_fini(&test.metadata);
 	groups_fini(&test.groups);
 	free(test.times.wall);

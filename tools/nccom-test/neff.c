@@ -25,17 +25,6 @@ static int tensor(struct nb_program *nb, const char *name, const struct type *ty
 			   nb_input(nb, name, dtype, 2, shape);
 }
 
-/* Each rank sends to the next one. */
-static void make_pairs(uint32_t (*pairs)[2], unsigned int ranks)
-{
-	unsigned int i;
-
-	for (i = 0; i < ranks; i++) {
-		pairs[i][0] = i;
-		pairs[i][1] = (i + 1) % ranks;
-	}
-}
-
 /* The sync engine starts the collective, and waits for its end. */
 static void emit(struct nb_program *nb, struct nb_collective *what)
 {
@@ -52,16 +41,12 @@ static void emit(struct nb_program *nb, struct nb_collective *what)
 }
 
 /* Tensors, pairs, and what else the operation needs. */
-static void fill(struct nb_program *nb, const struct neff_of *of, uint32_t (*pairs)[2],
-		 struct nb_collective *what)
+static void fill(struct nb_program *nb, const struct neff_of *of, struct nb_collective *what)
 {
 	const uint32_t rows[2] = { metadata_rows(of->metadata), of->groups->size };
 
-	if (of->operation->plan_op == NRT_PLAN_PERMUTE) {
-		make_pairs(pairs, of->groups->size);
-		what->pairs = (const uint32_t (*)[2])pairs;
-		what->nr_pairs = of->groups->size;
-	}
+	what->pairs = (const uint32_t (*)[2])of->pairs->pair;
+	what->nr_pairs = of->pairs->nr;
 	if (of->operation->reduces)
 		what->reduce = of->reduction->name;
 	what->input = tensor(nb, "input", of->type, of->shape->input, false);
@@ -74,7 +59,6 @@ static void fill(struct nb_program *nb, const struct neff_of *of, uint32_t (*pai
 
 int neff_make(struct neff *neff, const struct neff_of *of, char why[NEFF_WHY])
 {
-	uint32_t (*pairs)[2] = calloc(of->groups->size, sizeof(*pairs));
 	struct nb_program *nb = nb_new(of->operation->name);
 	struct nb_collective what = {
 		.op = nrt_plan_op_name(of->operation->plan_op),
@@ -83,24 +67,21 @@ int neff_make(struct neff *neff, const struct neff_of *of, char why[NEFF_WHY])
 		.group_size = of->groups->size,
 		.nr_groups = of->groups->nr,
 	};
-	int ret = -1;
+	int ret;
 
 	*neff = (struct neff){ 0 };
-	if (!pairs || !nb) {
+	if (!nb) {
 		snprintf(why, NEFF_WHY, "out of memory");
-		goto out;
+		return -1;
 	}
-	fill(nb, of, pairs, &what);
+	fill(nb, of, &what);
 	emit(nb, &what);
 	if (of->lnc == 2)
 		nb_second(nb);
 	ret = nb_pack(nb, &neff->bytes, &neff->size);
 	if (ret)
 		snprintf(why, NEFF_WHY, "%s", nb_error(nb));
-out:
-	if (nb)
-		nb_free(nb);
-	free(pairs);
+	nb_free(nb);
 	return ret;
 }
 

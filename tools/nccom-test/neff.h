@@ -8,6 +8,7 @@
 #include "groups.h"
 #include "metadata.h"
 #include "operation.h"
+#include "pairs.h"
 
 /* Bytes of a message. */
 #define NEFF_WHY	320
@@ -26,6 +27,7 @@ struct neff {
  * @operation, @reduction, @type, @shape: of the collective
  * @groups: of the ranks
  * @metadata: of an operation that varies
+ * @pairs: of a permutation
  * @lnc: physical cores of a logical one
  */
 struct neff_of {
@@ -35,6 +37,7 @@ struct neff_of {
 	const struct shape *shape;
 	const struct groups *groups;
 	const struct metadata *metadata;
+	const struct pairs *pairs;
 	unsigned int lnc;
 };
 

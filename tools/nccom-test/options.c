@@ -57,6 +57,8 @@ static const struct argp_option table[] = {
 	{ "completion", OPTION_COMPLETION, NULL, OPTION_HIDDEN, "write a script for bash", RUNS },
 	{ "custom-replica-groups", OPTION_GROUPS, "FILE", 0, "JSON file with groups of ranks",
 	  RUNS },
+	{ "custom-src-target-pairs", OPTION_PAIRS, "FILE", 0,
+	  "JSON file with who sends to whom in a permute or sendrecv", RUNS },
 	{ "data-parallel-dimension", OPTION_PARALLEL, "N", 0,
 	  "groups of N ranks each, side by side", RUNS },
 	{ "datatype", 'd', "TYPE", 0,
@@ -90,7 +92,6 @@ static const struct argp_option table[] = {
 	{ "cc-dim", OPTION_CC_DIM, "N", 0, NO_NEFF, REFUSED },
 	{ "coalesced-cc-size-ratio", OPTION_COALESCED, "LIST", 0,
 	  "not possible yet: one operation has one tensor", REFUSED },
-	{ "custom-src-target-pairs", OPTION_PAIRS, "FILE", 0, NO_NEFF, REFUSED },
 	{ "data-collector-host", OPTION_COLLECTOR_HOST, "HOST", 0, ONE_SERVER, REFUSED },
 	{ "data-collector-port", OPTION_COLLECTOR_PORT, "N", 0, ONE_SERVER, REFUSED },
 	{ "hosts", 's', "HOST...", 0, ONE_SERVER, REFUSED },
@@ -279,6 +280,12 @@ static void finish(struct parsing *parsing, struct argp_state *state)
 	if (options->metadata_file && !options->operation->varies)
 		argp_error(state, "--variable-size-op-metadata: %s has no metadata",
 			   options->operation->name);
+	if (options->pairs_file && options->operation->plan_op != NRT_PLAN_PERMUTE)
+		argp_error(state, "--custom-src-target-pairs: %s has no pairs",
+			   options->operation->name);
+	if (options->pairs_file && (options->groups_file || options->parallel))
+		argp_error(state, "--custom-src-target-pairs and --%s exclude each other",
+			   option_of(options->parallel ? OPTION_PARALLEL : OPTION_GROUPS)->name);
 	if (run * (options->runs ?: 1) > MAX_ITERS || run * options->warmup_runs > MAX_ITERS)
 		argp_error(state, "at most %u operations of a size, with those of --warmup_iters",
 			   MAX_ITERS);
@@ -358,6 +365,9 @@ static error_t parse_what_option(struct parsing *parsing, int key, char *arg,
 		return 0;
 	case OPTION_METADATA:
 		options->metadata_file = arg;
+		return 0;
+	case OPTION_PAIRS:
+		options->pairs_file = arg;
 		return 0;
 	case OPTION_GROUPS:
 		options->groups_file = arg;

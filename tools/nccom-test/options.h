@@ -37,6 +37,7 @@ struct statistic {
  * @runs, @warmup_runs: runs that count, and before them runs that do not; @runs 0: not given
  * @kind, @seed: of the numbers
  * @metadata_file: how much goes where, of an operation that varies; or NULL
+ * @pairs_file: who sends to whom in a permutation; or NULL: to the next one
  * @groups_file, @parallel: how ranks are grouped; NULL and 0: all are one group
  * @json: file for the results, or NULL
  * @quiet: no progress
@@ -62,6 +63,7 @@ struct options {
 	enum values_kind kind;
 	uint64_t seed;
 	const char *metadata_file;
+	const char *pairs_file;
 	const char *groups_file;
 	unsigned int parallel;
 	const char *json;

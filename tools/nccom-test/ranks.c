@@ -229,6 +229,7 @@ static int make_neff(struct ranks *ranks, char why[RANKS_WHY])
 	struct neff_of neff = {
 		.operation = of->operation, .reduction = of->reduction, .type = of->type,
 		.shape = &ranks->size.shape, .groups = of->groups, .metadata = of->metadata,
+		.pairs = of->pairs,
 	};
 
 	if (!of->operation->in_neff)
@@ -362,6 +363,7 @@ static int make_plans(struct ranks *ranks, const struct shape *shape, struct nrt
 		.type = ranks->of.type,
 		.shape = shape,
 		.ranks = groups->size,
+		.pairs = ranks->of.pairs,
 		.has_rdispls = ranks->of.metadata->has_rdispls,
 	};
 	unsigned int i;
@@ -427,7 +429,7 @@ static int make_values(struct ranks *ranks)
 	if (!ranks->golden || !ranks->values)
 		return -1;
 	for (i = 0; i < of->groups->nr; i++) {
-		ranks->values[i] = values_new(of->operation, of->reduction, of->type,
+		ranks->values[i] = values_new(of->operation, of->reduction, of->type, of->pairs,
 					      of->groups->size, of->kind, of->seed + i);
 		if (!ranks->values[i])
 			return -1;

@@ -10,6 +10,7 @@
 
 #include "groups.h"
 #include "metadata.h"
+#include "pairs.h"
 #include "values.h"
 
 /* Bytes of a message: one line without a newline. */
@@ -31,6 +32,7 @@ enum ranks_end {
  * @nr: ranks, on the first @nr cores
  * @groups: of them
  * @metadata: of an operation that varies
+ * @pairs: of a permutation
  * @kind, @seed: of the numbers that they begin with
  * @modelled: device times are wanted, too
  * @interrupted: somebody wants them to end
@@ -45,6 +47,7 @@ struct ranks_of {
 	unsigned int nr;
 	const struct groups *groups;
 	const struct metadata *metadata;
+	const struct pairs *pairs;
 	enum values_kind kind;
 	uint64_t seed;
 	bool modelled;

@@ -13,15 +13,18 @@
 
 /**
  * struct values - inputs and results of a group
- * @operation, @type, @ranks: of the group
+ * @operation, @type, @pairs, @ranks: of the group
  * @inputs: a period of each rank
+ * @unwritten: a period of what nobody writes
  * @result: a period of the reduction of all; NULL: nothing is reduced, or sums are rounded
  */
 struct values {
 	const struct operation *operation;
 	const struct type *type;
+	const struct pairs *pairs;
 	unsigned int ranks;
 	uint8_t *inputs;
+	uint8_t *unwritten;
 	uint8_t *result;
 };
 
@@ -199,8 +202,8 @@ static void fill_moved(struct values *values, enum values_kind kind, uint64_t se
 }
 
 struct values *values_new(const struct operation *operation, const struct reduction *reduction,
-			  const struct type *type, unsigned int ranks, enum values_kind kind,
-			  uint64_t seed)
+			  const struct type *type, const struct pairs *pairs, unsigned int ranks,
+			  enum values_kind kind, uint64_t seed)
 {
 	struct values *values = calloc(1, sizeof(*values));
 	bool rounded = kind == VALUES_RANDOM && operation->reduces && type->exponent &&
@@ -210,14 +213,18 @@ struct values *values_new(const struct operation *operation, const struct reduct
 		return NULL;
 	values->operation = operation;
 	values->type = type;
+	values->pairs = pairs;
 	values->ranks = ranks;
 	values->inputs = malloc((size_t)ranks * PERIOD * type->size);
+	values->unwritten = malloc((size_t)PERIOD * type->size);
 	if (operation->reduces && !rounded)
 		values->result = malloc((size_t)PERIOD * type->size);
-	if (!values->inputs || (operation->reduces && !rounded && !values->result)) {
+	if (!values->inputs || !values->unwritten ||
+	    (operation->reduces && !rounded && !values->result)) {
 		values_free(values);
 		return NULL;
 	}
+	memset(values->unwritten, VALUES_UNWRITTEN, (size_t)PERIOD * type->size);
 	if (rounded)
 		fill_rounded(values, mix(seed));
 	else if (operation->reduces)
@@ -232,6 +239,7 @@ void values_free(struct values *values)
 	if (!values)
 		return;
 	free(values->inputs);
+	free(values->unwritten);
 	free(values->result);
 	free(values);
 }
@@ -266,6 +274,18 @@ bool values_round(const struct values *values)
 	return values->operation->reduces && !values->result;
 }
 
+/* Nobody sends to a rank that is the target of no pair. */
+static const uint8_t *permuted_output(const struct values *values, unsigned int me, uint64_t at,
+				      uint64_t *nr)
+{
+	int from = pairs_source(values->pairs, me);
+
+	if (from >= 0)
+		return values_input(values, (unsigned int)from, at, nr);
+	*nr = least(*nr, PERIOD);
+	return values->unwritten;
+}
+
 /* Bits that are moved: the input of a rank, from where they are. */
 static const uint8_t *moved_output(const struct values *values, unsigned int me, uint64_t block,
 				   uint64_t at, uint64_t *nr)
@@ -277,7 +297,7 @@ static const uint8_t *moved_output(const struct values *values, unsigned int me,
 	case NRT_PLAN_ALL_TO_ALL:
 		return values_input(values, from, me * block + at % block, nr);
 	case NRT_PLAN_PERMUTE:
-		return values_input(values, (me + values->ranks - 1) % values->ranks, at, nr);
+		return permuted_output(values, me, at, nr);
 	default:
 		return values_input(values, from, at % block, nr);
 	}

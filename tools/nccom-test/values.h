@@ -13,6 +13,7 @@
 #define NCCOM_VALUES_H
 
 #include "operation.h"
+#include "pairs.h"
 
 /* Of each byte of an output before an operation. */
 #define VALUES_UNWRITTEN	0xa5
@@ -25,10 +26,10 @@ enum values_kind {
 
 struct values;
 
-/* NULL: out of memory. */
+/* @pairs: of a permutation; they stay. NULL: out of memory. */
 struct values *values_new(const struct operation *operation, const struct reduction *reduction,
-			  const struct type *type, unsigned int ranks, enum values_kind kind,
-			  uint64_t seed);
+			  const struct type *type, const struct pairs *pairs, unsigned int ranks,
+			  enum values_kind kind, uint64_t seed);
 void values_free(struct values *values);
 
 /*
