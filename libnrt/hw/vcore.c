@@ -5,12 +5,15 @@
 #include "hw/series.h"
 #include "hw/vcore.h"
 
+/* A position has 8 bits for the rack, and 8 for the server in it. */
+#define RACK_SERVERS	256
+
 struct nrt_plan_place nrt_vcore_place(const struct nrt_vcore *vcore)
 {
 	const struct drm_neuron_device_info *info = &vcore->device->info;
 
 	return (struct nrt_plan_place){
-		.server = (uint16_t)info->server,
+		.server = (uint16_t)(info->rack * RACK_SERVERS + info->server),
 		.chip = (uint16_t)info->chip,
 		.core = (uint16_t)(vcore->core[0]->index / vcore->nr),
 	};

@@ -177,7 +177,7 @@ enum nrt_plan_row {
 
 /**
  * struct nrt_plan_place - where a rank is
- * @server: number of its server, on the whole fabric
+ * @server: number of its server, on the whole fabric; servers of other racks have other numbers
  * @chip: number of its chip in the server; on a torus 4 * row + column
  * @core: number of its (logical) core in the chip
  */

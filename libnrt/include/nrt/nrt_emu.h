@@ -76,7 +76,7 @@ typedef struct nrt_emu_event {
 
 /**
  * struct nrt_emu_place - where a virtual core is (24 bytes, append-only)
- * @server: its server, on the whole fabric
+ * @server: its server, on the whole fabric: 256 times the rack, and the server in the rack
  * @chip: its chip in the server
  * @core: its number among the virtual cores of the chip
  * @stack: its HBM stack of the chip
