@@ -11,8 +11,14 @@
 #include "observe/trace.h"
 
 _Static_assert(sizeof(nrt_emu_execution_t) == 48, "public layout");
-_Static_assert(sizeof(nrt_emu_place_t) == 24, "public layout");
+_Static_assert(sizeof(nrt_emu_place_t) == 28, "public layout");
 _Static_assert(sizeof(nrt_emu_group_time_t) == 24, "public layout");
+_Static_assert(NRT_EMU_TOPOLOGY_NONE == (int)NRT_PLAN_ANY, "topology");
+_Static_assert(NRT_EMU_TOPOLOGY_LINE == (int)NRT_PLAN_LINE, "topology");
+_Static_assert(NRT_EMU_TOPOLOGY_TORUS2D == (int)NRT_PLAN_TORUS2D, "topology");
+_Static_assert(NRT_EMU_TOPOLOGY_TORUS3D == (int)NRT_PLAN_TORUS3D, "topology");
+_Static_assert(NRT_EMU_TOPOLOGY_SWITCH == (int)NRT_PLAN_SWITCH, "topology");
+_Static_assert(NRT_EMU_TOPOLOGY_SWITCH + 1 == (int)NRT_PLAN_NR_TOPOLOGIES, "topology");
 _Static_assert(NRT_EMU_TIME_EXACT == (int)NEURON_SETTLE_FINE, "cause");
 _Static_assert(NRT_EMU_TIME_RANK == (int)NEURON_SETTLE_MEMBER, "cause");
 _Static_assert(NRT_EMU_TIME_ENDED == (int)NEURON_SETTLE_ENDED, "cause");
@@ -137,6 +143,7 @@ static NRT_STATUS core_place(struct nrt_state *state, uint32_t vnc, nrt_emu_plac
 		.stack = vcore->stack,
 		.lnc = vcore->nr,
 		.here = nrt_machine_embedded(&state->machine),
+		.topology = nrt_vcore_topology(vcore),
 	};
 	return NRT_SUCCESS;
 }

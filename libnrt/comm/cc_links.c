@@ -71,6 +71,7 @@ NRT_STATUS nrt_cc_links_plan(const struct nrt_cc_links *links, const struct nrt_
 		.priority = run->priority,
 		.nr_ranks = links->nr,
 		.places = places,
+		.topology = links->rights->world->topology,
 		.algorithm = links->rights->world->worlds->algorithm,
 	};
 	NRT_STATUS status;

@@ -14,7 +14,7 @@
 struct hello {
 	uint64_t id;
 	struct nrt_plan_place place;
-	uint16_t pad;
+	uint16_t topology;
 };
 
 /* --- The worlds of the process --- */
@@ -347,10 +347,33 @@ static struct nrt_world *world_new(struct nrt_worlds *worlds, struct nrt_vcore *
 	return NULL;
 }
 
+/* Each rank makes its plans alone, of what all have said here. */
+static NRT_STATUS take_hellos(struct nrt_world *world, const struct hello *all,
+			      enum nrt_plan_topology topology, struct nrt_error *error)
+{
+	uint32_t i;
+
+	world->id = all[0].id;
+	world->topology = topology;
+	for (i = 0; i < world->count; i++) {
+		world->places[i] = all[i].place;
+		if (all[i].topology != topology)
+			return nrt_error_set(error, NRT_INVALID,
+					     "the ranks do not agree: the chips of rank %u are joined as %s, those of rank %u as %s",
+					     world->rank, nrt_plan_topology_name(topology),
+					     i, nrt_plan_topology_name(all[i].topology));
+	}
+	return NRT_SUCCESS;
+}
+
 static NRT_STATUS meet(struct nrt_world *world, const char *what, struct nrt_error *error)
 {
+	const enum nrt_plan_topology topology = nrt_vcore_topology(world->vcore);
 	struct hello *all = calloc(world->count, sizeof(*all));
-	struct hello mine = { .place = nrt_vcore_place(world->vcore) };
+	struct hello mine = {
+		.place = nrt_vcore_place(world->vcore),
+		.topology = (uint16_t)topology,
+	};
 	struct nrt_gather gather = {
 		.what = what,
 		.rank = world->rank,
@@ -362,7 +385,6 @@ static NRT_STATUS meet(struct nrt_world *world, const char *what, struct nrt_err
 	};
 	struct nrt_worlds *worlds = world->worlds;
 	NRT_STATUS status;
-	uint32_t i;
 
 	if (!all)
 		return nrt_error_memory(error);
@@ -370,9 +392,8 @@ static NRT_STATUS meet(struct nrt_world *world, const char *what, struct nrt_err
 	mine.id = ++worlds->last;
 	pthread_mutex_unlock(&worlds->lock);
 	status = world->transport->ops->gather(world->transport, &gather, error);
-	world->id = all[0].id;
-	for (i = 0; i < world->count; i++)
-		world->places[i] = all[i].place;
+	if (!status)
+		status = take_hellos(world, all, topology, error);
 	free(all);
 	return status;
 }

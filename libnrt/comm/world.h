@@ -49,6 +49,7 @@ enum nrt_time_kind { NRT_TIMES_OF_HOST, NRT_TIMES_OF_MODELS, NRT_NR_TIME_KINDS }
  * @rank, @count: this one, and how many there are
  * @timeout_ms: how long others are waited for, and limit of a job; 0: the defaults
  * @places: where each rank is
+ * @topology: what joins their chips
  * @transport: to the others
  * @lock: protects what follows
  * @failed: why it has failed; status 0: it has not
@@ -68,6 +69,7 @@ struct nrt_world {
 	uint32_t count;
 	uint32_t timeout_ms;
 	struct nrt_plan_place *places;
+	enum nrt_plan_topology topology;
 	struct nrt_transport *transport;
 	pthread_mutex_t lock;
 	struct nrt_error failed;

@@ -4,6 +4,7 @@
 
 #include "hw/series.h"
 #include "hw/vcore.h"
+#include "neuron/regs.h"
 
 /* A position has 8 bits for the rack, and 8 for the server in it. */
 #define RACK_SERVERS	256
@@ -17,6 +18,34 @@ struct nrt_plan_place nrt_vcore_place(const struct nrt_vcore *vcore)
 		.chip = (uint16_t)info->chip,
 		.core = (uint16_t)(vcore->core[0]->index / vcore->nr),
 	};
+}
+
+enum nrt_plan_topology nrt_topology_of(const struct drm_neuron_link_info *links, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		if (links[i].peer != NEURON_LINK_PEER_NONE &&
+		    links[i].peer & NEURON_LINK_PEER_SWITCH)
+			return NRT_PLAN_SWITCH;
+	if (nr > 4)
+		return NRT_PLAN_TORUS3D;
+	if (nr > 2)
+		return NRT_PLAN_TORUS2D;
+	return nr ? NRT_PLAN_LINE : NRT_PLAN_ANY;
+}
+
+enum nrt_plan_topology nrt_vcore_topology(const struct nrt_vcore *vcore)
+{
+	struct drm_neuron_link_info links[NEURON_CTL_MAX_LINKS] = { 0 };
+	unsigned int nr = vcore->device->info.nr_links;
+	struct nrt_error ignored;
+
+	if (nr > NEURON_CTL_MAX_LINKS ||
+	    nrt_device_query(vcore->device, DRM_NEURON_QUERY_LINKS, links, sizeof(links[0]), nr,
+			     &ignored))
+		return NRT_PLAN_ANY;
+	return nrt_topology_of(links, nr);
 }
 
 void nrt_vcore_lock(struct nrt_vcore *vcore, struct nrt_core *cc)

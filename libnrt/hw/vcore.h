@@ -53,6 +53,15 @@ struct nrt_vcore {
 
 /* Where it is, as plans of collectives want to know. */
 struct nrt_plan_place nrt_vcore_place(const struct nrt_vcore *vcore);
+/* What joins the chips of its fabric now; NRT_PLAN_ANY if its chip does not tell. */
+enum nrt_plan_topology nrt_vcore_topology(const struct nrt_vcore *vcore);
+
+/*
+ * The same by the links that the manual gives a chip: one or two of a ring or chain, four of a
+ * grid, six of a grid with other servers beside it, or a switch. Links that are down count, and so
+ * do those without a peer.
+ */
+enum nrt_plan_topology nrt_topology_of(const struct drm_neuron_link_info *links, unsigned int nr);
 
 /* The CC-core for the collectives of models, or NULL; of the host they are on the first one. */
 static inline struct nrt_core *nrt_vcore_model_cc(const struct nrt_vcore *vcore)

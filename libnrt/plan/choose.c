@@ -223,8 +223,9 @@ static bool needs(const struct nrt_plan *plan, enum need need)
 
 	if (need == NOTHING)
 		return true;
-	if (need == SERVERS &&
-	    (plan->topology == NRT_PLAN_TORUS3D || plan->topology == NRT_PLAN_SWITCH))
+	/* Of several servers that are grids no links lead from one to another. */
+	if (need == SERVERS && plan->topology != NRT_PLAN_ANY &&
+	    plan->topology != NRT_PLAN_TORUS2D)
 		return false;
 	return nrt_plan_find_groups(plan, need == CHIPS, &groups) && groups.nr > 1 &&
 	       groups.size > 1;

@@ -178,7 +178,8 @@ enum nrt_plan_row {
 /**
  * struct nrt_plan_place - where a rank is
  * @server: number of its server, on the whole fabric; servers of other racks have other numbers
- * @chip: number of its chip in the server; on a torus 4 * row + column
+ * @chip: number of its chip in the server; on a torus 4 * row + column, and chips 16 to 31 of a
+ *	server are another grid, as if it were two servers
  * @core: number of its (logical) core in the chip
  */
 struct nrt_plan_place {

@@ -3,8 +3,9 @@
 
 #include "plan/topology.h"
 
-#define SIDE	4	/* chips in a row and in a column of a server */
-#define SERVERS	4	/* of a whole torus of three dimensions */
+#define SIDE	4	/* chips in a row and in a column of a grid */
+#define SERVERS	4	/* of a whole torus of three dimensions, or grids of a server */
+#define GRIDS	((UINT16_MAX + 1) / NRT_PLAN_TORUS_CHIPS)	/* of a server at most */
 
 /*
  * Two cycles through a torus of @long by SIDE places that share no link, for a length that is a
@@ -25,7 +26,18 @@ static struct at cycle_at(unsigned int cycle, unsigned int length, unsigned int 
 	return (struct at){ (high * (SIDE - 1) + low) % length, high % SIDE };
 }
 
-/* For each chip of a server, its place in cycle @cycle. */
+/* A server with more chips than a grid has is several grids, as on the fabric. */
+static unsigned int grid_of(const struct nrt_plan_place *place)
+{
+	return place->server * GRIDS + place->chip / NRT_PLAN_TORUS_CHIPS;
+}
+
+static unsigned int cell_of(const struct nrt_plan_place *place)
+{
+	return place->chip % NRT_PLAN_TORUS_CHIPS;
+}
+
+/* For each chip of a grid, its place in cycle @cycle. */
 static void server_cycle(unsigned int cycle, unsigned int *place)
 {
 	unsigned int t;
@@ -40,7 +52,7 @@ static void server_cycle(unsigned int cycle, unsigned int *place)
 /**
  * struct shape - how a team lies on a torus
  * @servers: how many; 0: it is not whole
- * @server: their numbers, ascending
+ * @server: what grid_of() says of them, ascending
  */
 struct shape {
 	unsigned int servers;
@@ -83,23 +95,24 @@ static bool is_known(const struct shape *shape, unsigned int server)
 static void find_shape(const struct nrt_plan *plan, const uint16_t *rank, unsigned int n,
 		       struct shape *shape)
 {
-	unsigned int on[SERVERS][NRT_PLAN_TORUS_CHIPS] = { 0 }, i, s, c, each;
+	unsigned int on[SERVERS][NRT_PLAN_TORUS_CHIPS] = { 0 }, i, s, c, each, grid;
 
 	memset(shape, 0, sizeof(*shape));
 	if (plan->topology != NRT_PLAN_TORUS2D && plan->topology != NRT_PLAN_TORUS3D)
 		return;
 	for (i = 0; i < n; i++) {
-		const struct nrt_plan_place *place = &plan->places[rank[i]];
-
-		if (place->chip >= NRT_PLAN_TORUS_CHIPS ||
-		    (shape->servers == SERVERS && !is_known(shape, place->server))) {
+		grid = grid_of(&plan->places[rank[i]]);
+		if (shape->servers == SERVERS && !is_known(shape, grid)) {
 			shape->servers = 0;
 			return;
 		}
-		add_server(shape, place->server);
+		add_server(shape, grid);
 	}
-	for (i = 0; i < n; i++)
-		on[server_index(shape, plan->places[rank[i]].server)][plan->places[rank[i]].chip]++;
+	for (i = 0; i < n; i++) {
+		const struct nrt_plan_place *place = &plan->places[rank[i]];
+
+		on[server_index(shape, grid_of(place))][cell_of(place)]++;
+	}
 	each = n / (shape->servers * NRT_PLAN_TORUS_CHIPS);
 	for (s = 0; s < shape->servers; s++)
 		for (c = 0; c < NRT_PLAN_TORUS_CHIPS; c++)
@@ -147,7 +160,7 @@ static void torus_order(const struct nrt_plan *plan, const struct shape *shape,
 	torus_places(shape, cycle, place);
 	for (i = 0; i < n; i++) {
 		const struct nrt_plan_place *p = &plan->places[rank[i]];
-		unsigned int t = place[server_index(shape, p->server)][p->chip];
+		unsigned int t = place[server_index(shape, grid_of(p))][cell_of(p)];
 
 		order[t * each + used[t]++] = (uint16_t)i;
 	}

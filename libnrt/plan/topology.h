@@ -7,7 +7,7 @@
 
 #include "plan/plan.h"
 
-#define NRT_PLAN_TORUS_CHIPS	16	/* of a server */
+#define NRT_PLAN_TORUS_CHIPS	16	/* of a grid: a server, or a part of a larger one */
 
 /*
  * The members of a team of @n ranks in the order of the ring of @channel: indexes into @rank.

@@ -11,7 +11,7 @@
 
 #include "plan/plan.h"
 
-#define CC_MAX_RANKS	16
+#define CC_MAX_RANKS	64
 #define CC_META_WORDS	(NRT_PLAN_NR_ROWS * CC_MAX_RANKS)
 
 /* What outputs have before. */

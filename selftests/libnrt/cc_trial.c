@@ -304,9 +304,12 @@ bool trial_plan(struct trial *trial, struct trial_task *task, const char *algori
 	struct nrt_error error;
 	unsigned int i, nr = 0;
 
-	for (i = 0; i < trial->cell->ranks; i++)
-		if (!trial->rank[i].absent)
-			places[nr++] = nrt_vcore_place(trial->rank[i].vcore);
+	for (i = 0; i < trial->cell->ranks; i++) {
+		if (trial->rank[i].absent)
+			continue;
+		places[nr++] = nrt_vcore_place(trial->rank[i].vcore);
+		task->ask.topology = nrt_vcore_topology(trial->rank[i].vcore);
+	}
 	task->ask.nr_ranks = nr;
 	task->ask.places = places;
 	task->ask.algorithm = algorithm;

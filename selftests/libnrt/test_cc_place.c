@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a plan is told of the cores: which of them are on one chip. No chip is needed.
+ * What a plan is told of the cores: which of them are on one chip, and what joins the chips. No
+ * chip is needed.
  */
 #include "kselftest_harness.h"
 
 #include "hw/vcore.h"
 #include "neuron/isa.h"
+#include "neuron/regs.h"
 
 #define RANKS	4
 
@@ -77,6 +79,30 @@ TEST(pairs_are_on_one_chip)
 
 	EXPECT_FALSE(can_be_pairs(apart));
 	EXPECT_TRUE(can_be_pairs(together));
+}
+
+/* Of a chip with so many links, to @peer each. */
+static enum nrt_plan_topology topology_of(unsigned int nr, uint32_t peer)
+{
+	struct drm_neuron_link_info links[NEURON_CTL_MAX_LINKS] = { 0 };
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		links[i].peer = peer;
+	return nrt_topology_of(links, nr);
+}
+
+TEST(links_tell_the_topology)
+{
+	EXPECT_EQ(NRT_PLAN_ANY, topology_of(0, 0));
+	EXPECT_EQ(NRT_PLAN_LINE, topology_of(1, 7));
+	EXPECT_EQ(NRT_PLAN_LINE, topology_of(2, 7));
+	EXPECT_EQ(NRT_PLAN_TORUS2D, topology_of(4, 7));
+	EXPECT_EQ(NRT_PLAN_TORUS3D, topology_of(6, 7));
+	EXPECT_EQ(NRT_PLAN_SWITCH, topology_of(4, NEURON_LINK_PEER_SWITCH | 3));
+	EXPECT_EQ(NRT_PLAN_SWITCH, topology_of(11, NEURON_LINK_PEER_SWITCH | 3));
+	/* Places where nobody is, which are no switch. */
+	EXPECT_EQ(NRT_PLAN_TORUS2D, topology_of(4, NEURON_LINK_PEER_NONE));
 }
 
 TEST_HARNESS_MAIN

@@ -13,6 +13,7 @@
 #include "cc_answers.h"
 #include "comm/cc_group.h"
 #include "must.h"
+#include "plan/topology.h"
 #include "plan/type.h"
 
 #define MAX_RANKS	CC_MAX_RANKS
@@ -189,7 +190,7 @@ FIXTURE(cc_run)
 	unsigned int done;
 };
 
-FIXTURE_SETUP(cc_run)
+static void begin(struct __test_metadata *_metadata, struct _test_data_cc_run *self)
 {
 	NRT_STATUS status;
 
@@ -202,42 +203,49 @@ FIXTURE_SETUP(cc_run)
 	self->job = must_allocate(sizeof(*self->job));
 }
 
+FIXTURE_SETUP(cc_run)
+{
+	begin(_metadata, self);
+}
+
 FIXTURE_TEARDOWN(cc_run)
 {
 	free(self->job);
 	nrt_close();
 }
 
-static struct nrt_plan_place place_of(struct nrt_state *state, unsigned int vnc)
-{
-	struct nrt_error error;
-	struct nrt_vcore *vcore = nrt_machine_vcore(&state->machine, vnc, &error);
-
-	return (struct nrt_plan_place){
-		.server = (uint16_t)vcore->device->info.server,
-		.chip = (uint16_t)vcore->device->info.chip,
-		.core = (uint16_t)(vcore->core[0]->index / vcore->nr),
-	};
-}
-
 /* The plans that the ranks make too. Places of group 0; the others' lie likewise. */
 static void make_plans(struct nrt_state *state, struct job *job)
 {
 	struct nrt_plan_place places[MAX_RANKS];
+	struct nrt_vcore *vcore = NULL;
 	struct nrt_error error;
 	unsigned int i;
 
-	for (i = 0; i < job->ranks; i++)
-		places[job->ranks - 1 - i] = place_of(state, i * job->groups * job->spread);
+	for (i = 0; i < job->ranks; i++) {
+		vcore = nrt_machine_vcore(&state->machine, i * job->groups * job->spread, &error);
+		places[job->ranks - 1 - i] = nrt_vcore_place(vcore);
+	}
 	for (i = 0; i < job->nr; i++) {
 		struct task *task = &job->task[i];
 
 		task->ask.nr_ranks = job->ranks;
 		task->ask.places = places;
+		task->ask.topology = nrt_vcore_topology(vcore);
 		task->ask.algorithm = state->worlds.algorithm;
 		task->ask.pairs = task->ask.nr_pairs ? task->pairs : NULL;
 		if (nrt_plan_make(&task->ask, &task->plan, &error))
 			task->plan = NULL;
+	}
+}
+
+static void drop_plans(struct job *job)
+{
+	unsigned int i;
+
+	for (i = 0; i < job->nr; i++) {
+		nrt_plan_free(job->task[i].plan);
+		job->task[i].plan = NULL;
 	}
 }
 
@@ -278,10 +286,9 @@ static void run_job(struct __test_metadata *_metadata, struct _test_data_cc_run 
 		EXPECT_EQ(NULL, ranks[i].wrong);
 		describe(_metadata, &ranks[i]);
 	}
-	for (i = 0; i < job->nr; i++) {
+	for (i = 0; i < job->nr; i++)
 		self->done += !!job->task[i].plan;
-		nrt_plan_free(job->task[i].plan);
-	}
+	drop_plans(job);
 	memset(job, 0, sizeof(*job));
 }
 
@@ -530,6 +537,132 @@ TEST_F_TIMEOUT(cc_run, disagreement, LIMIT_S)
 			nrt_plan_free(odd[i].task.plan);
 		}
 	}
+}
+
+/* The chip of rank 1 has other links: all are told, and none makes a plan of its own. */
+TEST_F_TIMEOUT(cc_run, other_links, LIMIT_S)
+{
+	struct nrt_vcore *vcore;
+	struct rank rank[4] = { 0 };
+	unsigned int i;
+
+	begin_job(self, 4, 1, false);
+	vcore = nrt_machine_vcore(&self->state->machine, self->job->spread, &rank[0].error);
+	vcore->device->info.nr_links = 4;
+	for (i = 0; i < 4; i++) {
+		rank[i].job = self->job;
+		rank[i].number = i;
+		must_start(&rank[i].thread, run_rank, &rank[i]);
+	}
+	for (i = 0; i < 4; i++) {
+		pthread_join(rank[i].thread, NULL);
+		EXPECT_EQ(NRT_INVALID, rank[i].status);
+		EXPECT_NE(NULL, strstr(rank[i].error.text, "do not agree: the chips of rank"))
+			TH_LOG("%s", rank[i].error.text);
+	}
+}
+
+/* --- Fabrics --- */
+
+FIXTURE(fabric)
+{
+	struct _test_data_cc_run run;
+};
+
+/*
+ * @chips of an instance, and what joins them; @cycles: rings with links of their own; @tasks: how
+ * many are enough.
+ */
+FIXTURE_VARIANT(fabric)
+{
+	const char *instance;
+	unsigned int chips;
+	enum nrt_plan_topology topology;
+	unsigned int cycles;
+	unsigned int tasks;
+};
+
+FIXTURE_VARIANT_ADD(fabric, alone)
+{
+	.instance = "trn2.3xlarge", .chips = 1, .topology = NRT_PLAN_ANY, .cycles = 2, .tasks = 4,
+};
+
+FIXTURE_VARIANT_ADD(fabric, ring)
+{
+	.instance = "trn2:4", .chips = 4, .topology = NRT_PLAN_LINE, .cycles = 2, .tasks = 4,
+};
+
+FIXTURE_VARIANT_ADD(fabric, torus2d)
+{
+	.instance = "trn2.48xlarge", .chips = 16, .topology = NRT_PLAN_TORUS2D, .cycles = 4,
+	.tasks = 4,
+};
+
+FIXTURE_VARIANT_ADD(fabric, torus3d)
+{
+	.instance = "trn2:32", .chips = 32, .topology = NRT_PLAN_TORUS3D, .cycles = 4, .tasks = 1,
+};
+
+FIXTURE_VARIANT_ADD(fabric, switched)
+{
+	.instance = "trn3:16", .chips = 16, .topology = NRT_PLAN_SWITCH, .cycles = 2, .tasks = 4,
+};
+
+FIXTURE_SETUP(fabric)
+{
+	setenv("NEURON_EMU_INSTANCE", variant->instance, 1);
+	setenv("NEURON_LOGICAL_NC_CONFIG", "2", 1);
+	begin(_metadata, &self->run);
+}
+
+FIXTURE_TEARDOWN(fabric)
+{
+	free(self->run.job);
+	nrt_close();
+}
+
+/* @tasks by so many channels; 0: as the plan likes. */
+static void add_tasks(struct _test_data_cc_run *run, unsigned int tasks, unsigned int channels)
+{
+	unsigned int i;
+
+	add(run, NRT_PLAN_REDUCE_SCATTER, NEURON_DTYPE_FP32, 307, false);
+	add(run, NRT_PLAN_ALL_REDUCE, NEURON_DTYPE_BF16, 2013, true);
+	add(run, NRT_PLAN_ALL_GATHER, NEURON_DTYPE_INT8, 515, false);
+	add(run, NRT_PLAN_BROADCAST, NEURON_DTYPE_FP32, 2013, true);
+	run->job->nr = tasks;
+	for (i = 0; i < tasks; i++)
+		run->job->task[i].ask.nr_channels = channels;
+}
+
+/*
+ * A rank of each chip. The host reference has the plan of that topology: on a torus a ring has
+ * another order than that of the ranks, so other bits come out of a plan that does not know it.
+ */
+TEST_F_TIMEOUT(fabric, plans_know_it, LIMIT_S)
+{
+	static const char * const names[] = { "ring", NULL };
+	const bool many = variant->tasks > 1;
+	const struct nrt_plan *plan;
+	uint16_t all[MAX_RANKS];
+	unsigned int i;
+
+	for (i = 0; i < variant->chips; i++)
+		all[i] = (uint16_t)i;
+	for (i = 0; i < (many ? 2 : 1); i++) {
+		begin_job(&self->run, variant->chips, 1, false);
+		/* Two channels in each cycle, or one if there are very many ranks. */
+		add_tasks(&self->run, variant->tasks, i ? 0 : variant->cycles * (many ? 2 : 1));
+		self->run.state->worlds.algorithm = names[i];
+		make_plans(self->run.state, self->run.job);
+		plan = self->run.job->task[0].plan;
+		ASSERT_NE(NULL, plan);
+		EXPECT_EQ(variant->topology, plan->topology);
+		EXPECT_EQ(variant->cycles, nrt_ring_cycles(plan, all, variant->chips));
+		drop_plans(self->run.job);
+		run_job(_metadata, &self->run, names[i]);
+	}
+	EXPECT_EQ(many ? 2 * variant->tasks : variant->tasks, self->run.done);
 }
 
 /* --- Metadata that says what cannot be --- */

@@ -27,8 +27,10 @@ ENGINE = 23_000
 LINK = 128_000
 START = 1.3
 HOP = 1.5
-# Of plans (libnrt/collectives.rst): channels and slices of a ring, queues of a mesh.
+# Of plans (libnrt/collectives.rst): channels and slices of a ring, queues of a mesh. The torus of 16
+# chips has two cycles, and twice as many channels.
 CHANNELS = 4
+TORUS_CHANNELS = 8
 SLICES = 2
 QUEUES = 8
 # Virtual cores of a chip: one rank of each chip takes part.
@@ -64,7 +66,8 @@ def busiest(ranks, first, last):
 
 def ring_us(operation, ranks, size):
     """Time of a ring by the manual."""
-    move = size / (ranks * CHANNELS * SLICES) / ENGINE
+    channels = TORUS_CHANNELS if ranks == 16 else CHANNELS
+    move = size / (ranks * channels * SLICES) / ENGINE
     moves = {"all_reduce": (ranks - 1) * (2 + 1),
              "all_gather": 2 + (ranks - 2),
              "reduce_scatter": 1 + 2 * (ranks - 1)}[operation]

@@ -402,6 +402,9 @@ TEST_F_TIMEOUT(cc, places, LIMIT_S)
 		ASSERT_EQ(NRT_SUCCESS, nrt_emu_get_core_place(i, &place, sizeof(place)));
 		EXPECT_EQ(atoi(getenv("NEURON_LOGICAL_NC_CONFIG")), place.lnc);
 		EXPECT_EQ(rig_embedded(), place.here);
+		/* All chips are of one fabric. */
+		nrt_emu_get_core_place(0, &other, sizeof(other));
+		EXPECT_EQ(other.topology, place.topology);
 		for (k = 0; k < i; k++) {
 			nrt_emu_get_core_place(k, &other, sizeof(other));
 			EXPECT_FALSE(other.server == place.server && other.chip == place.chip &&

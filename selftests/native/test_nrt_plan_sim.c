@@ -545,10 +545,34 @@ static void test_cycles(void **state)
 	}
 }
 
+/* A server with 64 chips has the rings of four servers. */
+static void test_large_server(void **state)
+{
+	struct nrt_plan_place servers[64], chips[64];
+	struct nrt_plan four = { .topology = NRT_PLAN_TORUS3D, .places = servers };
+	struct nrt_plan one = { .topology = NRT_PLAN_TORUS3D, .places = chips };
+	uint16_t rank[64], expected[64], ring[64];
+	unsigned int i, c;
+
+	(void)state;
+	for (i = 0; i < 64; i++) {
+		rank[i] = (uint16_t)i;
+		servers[i] = (struct nrt_plan_place){ (uint16_t)(i / 16), (uint16_t)(i % 16), 0 };
+		chips[i] = (struct nrt_plan_place){ 0, (uint16_t)i, 0 };
+	}
+	assert_int_equal(nrt_ring_cycles(&one, rank, 64), 4);
+	for (c = 0; c < 4; c++) {
+		nrt_ring_order(&four, rank, 64, c, expected);
+		nrt_ring_order(&one, rank, 64, c, ring);
+		assert_memory_equal(ring, expected, sizeof(ring));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cycles),
+		cmocka_unit_test(test_large_server),
 		cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_large),

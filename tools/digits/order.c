@@ -66,6 +66,7 @@ struct nrt_plan *digits_order_plan(const int *vnc, unsigned int ranks)
 		places[i] = (struct nrt_plan_place){
 			(uint16_t)place.server, (uint16_t)place.chip, (uint16_t)place.core,
 		};
+		ask.topology = (enum nrt_plan_topology)place.topology;
 	}
 	if (nrt_plan_make(&ask, &plan, &error) == NRT_SUCCESS)
 		return plan;

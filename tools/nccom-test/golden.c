@@ -144,7 +144,8 @@ static enum nrt_plan_reduce reduce_of(const struct golden_of *of)
 	}
 }
 
-static NRT_STATUS find_places(const struct golden_of *of, struct nrt_plan_place *places)
+static NRT_STATUS find_places(const struct golden_of *of, struct nrt_plan_place *places,
+			      enum nrt_plan_topology *topology)
 {
 	nrt_emu_place_t place;
 	NRT_STATUS status;
@@ -159,6 +160,8 @@ static NRT_STATUS find_places(const struct golden_of *of, struct nrt_plan_place 
 			.chip = (uint16_t)place.chip,
 			.core = (uint16_t)place.core,
 		};
+		/* All ranks of a world have the same. */
+		*topology = (enum nrt_plan_topology)place.topology;
 	}
 	return NRT_SUCCESS;
 }
@@ -203,7 +206,7 @@ static NRT_STATUS make_plan(const struct golden_of *of, struct nrt_plan **plan,
 		return nrt_error_memory(error);
 	}
 	fill_pairs(of, &ask, pairs);
-	status = find_places(of, places);
+	status = find_places(of, places, &ask.topology);
 	if (status)
 		nrt_error_set(error, status, "where the ranks are is not known");
 	else

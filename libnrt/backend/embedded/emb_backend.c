@@ -118,6 +118,24 @@ static int query_cores(struct nrt_chip *chip, struct drm_neuron_query *query, un
 	return answer(query, info, sizeof(info[0]), nr);
 }
 
+static int query_links(struct nrt_chip *chip, struct drm_neuron_query *query)
+{
+	struct drm_neuron_link_info info[NEURON_CTL_MAX_LINKS];
+	uint32_t nr = emb_read(chip, NEURON_CTL_NR_LINKS), i;
+
+	for (i = 0; i < nr; i++) {
+		uint64_t regs = NEURON_CTL_LINK(i);
+
+		info[i] = (struct drm_neuron_link_info){
+			.peer = emb_read(chip, regs + NEURON_CTL_LINK_PEER),
+			.state = emb_read(chip, regs + NEURON_CTL_LINK_STATE),
+			.width = emb_read(chip, regs + NEURON_CTL_LINK_WIDTH),
+			.mbps = emb_read(chip, regs + NEURON_CTL_LINK_MBPS),
+		};
+	}
+	return answer(query, info, sizeof(info[0]), nr);
+}
+
 static int query_clocks(struct nrt_chip *chip, struct drm_neuron_query *query)
 {
 	const struct drm_neuron_clock_info info = {
@@ -166,6 +184,8 @@ static int emb_query(struct nrt_chip *chip, struct drm_neuron_query *query)
 		return query_cores(chip, query, 0, chip->gen->nr_cores);
 	case DRM_NEURON_QUERY_CC_CORES:
 		return query_cores(chip, query, NEURON_MAX_CORES, chip->gen->nr_top_sp_ids);
+	case DRM_NEURON_QUERY_LINKS:
+		return query_links(chip, query);
 	case DRM_NEURON_QUERY_CLOCKS:
 		return query_clocks(chip, query);
 	case DRM_NEURON_QUERY_LIMITS:

@@ -74,14 +74,24 @@ typedef struct nrt_emu_event {
 	uint32_t flags;
 } nrt_emu_event_t;
 
+/* What joins the chips of a fabric (Documentation/hardware/fabric.rst). */
+enum nrt_emu_topology {
+	NRT_EMU_TOPOLOGY_NONE = 0,	/* the chip has no links */
+	NRT_EMU_TOPOLOGY_LINE = 1,	/* ring or chain */
+	NRT_EMU_TOPOLOGY_TORUS2D = 2,	/* 4 x 4 chips */
+	NRT_EMU_TOPOLOGY_TORUS3D = 3,	/* and the servers a ring */
+	NRT_EMU_TOPOLOGY_SWITCH = 4,
+};
+
 /**
- * struct nrt_emu_place - where a virtual core is (24 bytes, append-only)
+ * struct nrt_emu_place - where a virtual core is (28 bytes, append-only)
  * @server: its server, on the whole fabric: 256 times the rack, and the server in the rack
  * @chip: its chip in the server
  * @core: its number among the virtual cores of the chip
  * @stack: its HBM stack of the chip
  * @lnc: physical cores that it has, which a NEFF must be made for
  * @here: 1: the chip is emulated in this process; 0: it is the driver's
+ * @topology: enum nrt_emu_topology of its fabric, as it is now
  */
 typedef struct nrt_emu_place {
 	uint32_t server;
@@ -90,6 +100,7 @@ typedef struct nrt_emu_place {
 	uint32_t stack;
 	uint32_t lnc;
 	uint32_t here;
+	uint32_t topology;
 } nrt_emu_place_t;
 
 /* Why the times of a rank are not exact. */
