@@ -25,6 +25,7 @@
 enum need {
 	NOTHING,
 	SERVERS,	/* on several servers that no fabric joins, equally many ranks on each */
+	SWITCHED,	/* on several servers behind switches, likewise */
 	CHIPS,		/* several ranks on each chip, equally many */
 };
 
@@ -59,6 +60,10 @@ static const struct rule table[] = {
 	{ STAGED, NOTHING, 144, 128 * KIB, FLAT(MESH) },
 	{ STAGED, CHIPS, 256, 16 * MIB, HIER(MESH, RDH, true) },
 	{ STAGED, NOTHING, 256, 16 * MIB, FLAT(RDH) },
+	/* What is no power of two: a ring of many ranks takes a hop for each of them, twice. */
+	{ STAGED, NOTHING, 64, 1 * MIB, FLAT(MESH) },
+	{ STAGED, SWITCHED, 256, 16 * MIB, HIER(MESH, MESH, false) },
+	{ STAGED, NOTHING, 144, 1 * MIB, FLAT(MESH) },
 	{ STAGED, NOTHING, 256, ANY, FLAT(KANGARING) },
 	{ STAGED, NOTHING, 256, ANY, FLAT(RING) },
 	{ OP(BROADCAST), NOTHING, 144, 256 * KIB, FLAT(MESH) },
@@ -226,6 +231,8 @@ static bool needs(const struct nrt_plan *plan, enum need need)
 	/* Of several servers that are grids no links lead from one to another. */
 	if (need == SERVERS && plan->topology != NRT_PLAN_ANY &&
 	    plan->topology != NRT_PLAN_TORUS2D)
+		return false;
+	if (need == SWITCHED && plan->topology != NRT_PLAN_SWITCH)
 		return false;
 	return nrt_plan_find_groups(plan, need == CHIPS, &groups) && groups.nr > 1 &&
 	       groups.size > 1;

@@ -11,7 +11,9 @@
 #include <cmocka.h>
 
 #include "neuron/isa.h"
+#include "plan/check.h"
 #include "plan/plan.h"
+#include "plan/print.h"
 
 #define MAX	16
 
@@ -45,6 +47,21 @@ static void check_balance(const struct nrt_plan *plan)
 	for (rank = 0; rank < plan->nr_ranks; rank++)
 		for (i = 0; i < NRT_PLAN_MAX_SEMS; i++)
 			assert_int_equal(left[rank][i], 0);
+}
+
+/* The check finds nothing: semaphores, queues and bytes are what they may be. */
+static void check_programs(const struct nrt_plan *plan)
+{
+	static struct nrt_plan_program programs[NRT_PLAN_MAX_RANKS];
+	struct nrt_error error;
+	unsigned int r;
+
+	for (r = 0; r < plan->nr_ranks; r++)
+		assert_int_equal(nrt_plan_program(plan, r, &programs[r], &error), NRT_SUCCESS);
+	if (nrt_plan_check(plan, programs, &error))
+		fail_msg("%s", error.text);
+	for (r = 0; r < plan->nr_ranks; r++)
+		nrt_plan_program_fini(&programs[r]);
 }
 
 static void test_balance(void **state)
@@ -158,9 +175,80 @@ static void test_topology_refused(void **state)
 	}
 }
 
+/* Ranks of one choice: servers, chips of each, ranks of a chip. */
+struct choice {
+	enum nrt_plan_topology topology;
+	unsigned int servers;
+	unsigned int chips;
+	unsigned int cores;
+	uint64_t kib;
+	const char *name;
+};
+
+static void check_choice(const struct choice *choice)
+{
+	struct nrt_plan_place places[NRT_PLAN_MAX_RANKS];
+	const unsigned int of_server = choice->chips * choice->cores;
+	struct nrt_plan_ask ask = {
+		.op = NRT_PLAN_ALL_REDUCE, .reduce = NRT_PLAN_ADD, .dtype = NEURON_DTYPE_FP32,
+		.count = choice->kib * 1024 / 4, .nr_ranks = choice->servers * of_server,
+		.places = places, .topology = choice->topology,
+	};
+	char name[32];
+	struct nrt_error error;
+	struct nrt_plan *plan;
+	unsigned int i;
+
+	for (i = 0; i < ask.nr_ranks; i++)
+		places[i] = (struct nrt_plan_place){
+			.server = (uint16_t)(i / of_server),
+			.chip = (uint16_t)(i % of_server / choice->cores),
+			.core = (uint16_t)(i % choice->cores),
+		};
+	assert_int_equal(nrt_plan_make(&ask, &plan, &error), NRT_SUCCESS);
+	assert_string_equal(nrt_plan_choice_name(&plan->choice, name), choice->name);
+	check_programs(plan);
+	nrt_plan_free(plan);
+}
+
+/* The table of the manual. */
+static void test_choices(void **state)
+{
+	static const struct choice choices[] = {
+		{ NRT_PLAN_TORUS2D, 1, 16, 1, 8, "mesh1" },
+		{ NRT_PLAN_TORUS2D, 1, 16, 1, 512, "mesh" },
+		{ NRT_PLAN_TORUS2D, 1, 16, 4, 1024, "chip:mesh+mesh" },
+		{ NRT_PLAN_TORUS2D, 1, 16, 4, 4096, "chip:mesh+rdh" },
+		{ NRT_PLAN_TORUS2D, 1, 16, 1, 4096, "rdh" },
+		{ NRT_PLAN_TORUS2D, 1, 16, 4, 32768, "kangaring" },
+		{ NRT_PLAN_TORUS2D, 1, 16, 1, 32768, "ring" },
+		/* Servers of one fabric have no plans for servers without one. */
+		{ NRT_PLAN_TORUS3D, 4, 16, 1, 4096, "rdh" },
+		{ NRT_PLAN_LINE, 3, 16, 1, 4096, "ring" },
+		{ NRT_PLAN_ANY, 4, 16, 1, 4096, "hier:ring+ring" },
+		/* No power of two. */
+		{ NRT_PLAN_SWITCH, 36, 4, 1, 128, "mesh" },
+		{ NRT_PLAN_SWITCH, 36, 4, 1, 400, "hier:mesh+mesh" },
+		{ NRT_PLAN_SWITCH, 36, 4, 1, 16384, "hier:mesh+mesh" },
+		{ NRT_PLAN_SWITCH, 36, 4, 1, 32768, "ring" },
+		{ NRT_PLAN_SWITCH, 9, 4, 1, 400, "mesh" },
+		{ NRT_PLAN_SWITCH, 9, 4, 1, 4096, "hier:mesh+mesh" },
+		{ NRT_PLAN_SWITCH, 1, 48, 1, 400, "mesh" },
+		{ NRT_PLAN_SWITCH, 1, 48, 1, 2048, "ring" },
+		{ NRT_PLAN_LINE, 1, 12, 2, 1025, "kangaring" },
+		{ NRT_PLAN_SWITCH, 4, 16, 1, 400, "rdh" },
+	};
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < sizeof(choices) / sizeof(choices[0]); i++)
+		check_choice(&choices[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_choices),
 		cmocka_unit_test(test_balance),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_topology_refused),
