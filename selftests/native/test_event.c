@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
-/* Events in programs: set, clear, wait; who owns them; their device time. */
+/*
+ * Events in programs: set, clear, wait; who owns them; their device time; who is told of them.
+ */
 #include "seq_rig.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "isa/trn_isa.h"
+#include "trn/inspect.h"
+#include "trn/observe.h"
 
 #define SYNC	NEURON_ENGINE_SYNC
 #define VECTOR	NEURON_ENGINE_VECTOR
@@ -284,6 +288,82 @@ static void a_wait_takes_device_time(void **state)
 	assert_in_range(again, late - 1, late + 1);
 }
 
+/* --- An observer and an inspector --- */
+
+#define CHANGES	8
+
+/* struct seen - changes of events, in their order */
+struct seen {
+	struct trn_observe_sem change[CHANGES];
+	unsigned int nr;
+};
+
+static void note_change(void *opaque, const struct trn_observe_sem *sem)
+{
+	struct seen *seen = opaque;
+
+	if (sem->event && seen->nr < CHANGES)
+		seen->change[seen->nr++] = *sem;
+}
+
+static void observe(struct seq_rig *rig, const struct trn_observer *observer)
+{
+	fake_chip_stop(rig->chip[0]);
+	trn_chip_observe(rig->chip[0], observer);
+	trn_chip_resume(rig->chip[0]);
+}
+
+static void expect_change(const struct trn_observe_sem *change, uint32_t event, int32_t value)
+{
+	assert_int_equal(change->unit, 0);
+	assert_int_equal(change->index, event);
+	assert_int_equal(change->old, !value);
+	assert_int_equal(change->value, value);
+}
+
+static void an_observer_is_told_of_changes(void **state)
+{
+	struct seen seen = { .nr = 0 };
+	const struct trn_observer observer = { .opaque = &seen, .semaphore = note_change };
+	struct seq_rig *rig = *state;
+	struct seq_job *job = job_new(rig);
+
+	event_put(rig, 5, 0);
+	event_put(rig, 255, 0);
+	observe(rig, &observer);
+	seq_add(job, SYNC, OP(EVENT_SET, .imm0 = 5));
+	seq_add(job, SYNC, OP(EVENT_SET, .imm0 = 255));
+	seq_add(job, SYNC, OP(EVENT_WAIT, .imm0 = 5, .flags = NEURON_INST_CLEAR));
+	seq_add(job, SYNC, OP(EVENT_CLEAR, .imm0 = 255));
+	seq_add(job, SYNC, OP(HALT, 0));
+	seq_expect_ok(job);
+	free(job);
+	observe(rig, NULL);
+	assert_int_equal(seen.nr, 4);
+	expect_change(&seen.change[0], 5, 1);
+	expect_change(&seen.change[1], 255, 1);
+	expect_change(&seen.change[2], 5, 0);
+	expect_change(&seen.change[3], 255, 0);
+}
+
+static void an_inspector_sees_them(void **state)
+{
+	struct seq_rig *rig = *state;
+	struct trn_chip *chip = rig->chip[0];
+	bool value;
+
+	event_put(rig, 0, 0);
+	event_put(rig, 255, 1);
+	assert_true(trn_inspect_event(chip, 0, 0, &value));
+	assert_false(value);
+	assert_true(trn_inspect_event(chip, 0, 255, &value));
+	assert_true(value);
+	assert_true(trn_inspect_event(chip, TRN_UNIT_CC(0), 255, &value));
+	assert_false(value);
+	assert_false(trn_inspect_event(chip, 0, NEURON_NR_EVENTS, &value));
+	assert_false(trn_inspect_event(chip, TRN_UNIT_NONE, 0, &value));
+}
+
 static void the_disassembler_knows_them(void **state)
 {
 	char text[TRN_ISA_TEXT_MAX];
@@ -318,6 +398,8 @@ int main(void)
 		TEST(a_job_uses_its_own_events_only),
 		TEST(a_job_owns_none_unless_told),
 		TEST(a_wait_takes_device_time),
+		TEST(an_observer_is_told_of_changes),
+		TEST(an_inspector_sees_them),
 		cmocka_unit_test(the_disassembler_knows_them),
 	};
 

@@ -119,6 +119,29 @@ static void skip_and_count_are_counted_where_it_applies(void **state)
 	assert_int_equal(status_of(rig, 0).opportunities, 100);
 }
 
+static void rules_are_read_as_orders(void **state)
+{
+	struct rig *rig = *state;
+	struct trn_fault_status status;
+
+	order(rig, "dma-lost,queue=2:3,skip=1");
+	order(rig, "reg-stuck,offset=0x1000,value=5");
+	assert_false(hit(rig, 2 * 16 + 3));
+	assert_true(hit(rig, 2 * 16 + 3));
+	assert_true(trn_fault_read(rig->chip[0], 0, &status));
+	assert_string_equal(status.text, "dma-lost,queue=2:3,skip=1");
+	assert_int_equal(status.opportunities, 2);
+	assert_int_equal(status.strikes, 1);
+	assert_true(trn_fault_read(rig->chip[0], 1, &status));
+	assert_non_null(strstr(status.text, "reg-stuck,"));
+	/* What is told is an order that makes the same rule. */
+	order(rig, "clear");
+	order(rig, status.text);
+	assert_int_equal(status_of(rig, 0).rule.point, TRN_INJECT_REG_STUCK);
+	assert_int_equal(status_of(rig, 0).rule.value, 5);
+	assert_false(trn_fault_read(rig->chip[0], 1, &status));
+}
+
 #define DRAWS	4096
 
 static void draw(struct rig *rig, bool *struck)
@@ -637,6 +660,7 @@ int main(void)
 		TEST(orders_do_and_undo),
 		TEST(there_is_room_for_so_many_rules),
 		TEST(skip_and_count_are_counted_where_it_applies),
+		TEST(rules_are_read_as_orders),
 		TEST(chance_is_the_same_on_every_run),
 		TEST(rules_are_saved),
 		TIMED(a_late_packet_has_moved_and_does_not_show),
