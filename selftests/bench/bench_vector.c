@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Element-wise instructions on tiles in SBUF, against plain loops that the compiler
- * has vectorised for the same instruction set, over the same memory in the same
- * run. One thread, in that thread's processor time.
+ * Element-wise instructions, and sums over partitions, on tiles in SBUF, against plain loops
+ * that the compiler has vectorised for the same instruction set, over the same memory in the
+ * same run. One thread, in that thread's processor time.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +51,19 @@ static const struct job jobs[] = {
 	  FP32, BF16, 512 },
 	{ "vector_cast_to_fp32_512", VECTOR_CAST_TO_FP32, NEURON_OP_COPY, 0, 0,
 	  BF16, FP32, 512 },
+	{ "vector_partitions_fp32_512", VECTOR_SUM_FP32, NEURON_OP_PARTITION_REDUCE,
+	  NEURON_ALU_ADD, 0, FP32, FP32, 512 },
+	{ "vector_partitions_fp32_4096", VECTOR_SUM_FP32, NEURON_OP_PARTITION_REDUCE,
+	  NEURON_ALU_ADD, 0, FP32, FP32, 4096 },
+	{ "vector_partitions_bf16_4096", VECTOR_SUM_BF16, NEURON_OP_PARTITION_REDUCE,
+	  NEURON_ALU_ADD, 0, BF16, FP32, 4096 },
 };
+
+/* The result is one partition, else as many as the source. */
+static bool is_sum(const struct job *job)
+{
+	return job->opcode == NEURON_OP_PARTITION_REDUCE;
+}
 
 static struct neuron_ap tile(unsigned int at, unsigned int dtype, unsigned int n)
 {
@@ -90,12 +102,16 @@ static struct neuron_inst instruction(const struct job *job)
 		inst.imm0 = bits(VECTOR_SCALE);
 		inst.imm1 = bits(VECTOR_BIAS);
 	}
+	if (is_sum(job))
+		inst.dst.partitions = 1;
 	return inst;
 }
 
 static void run_chip(struct trn_core *core, const struct neuron_inst *inst)
 {
-	bench_chip_run(core, NEURON_ENGINE_VECTOR, inst);
+	bool sum = inst->opcode == NEURON_OP_PARTITION_REDUCE;
+
+	bench_chip_run(core, sum ? NEURON_ENGINE_GPSIMD : NEURON_ENGINE_VECTOR, inst);
 }
 
 static vector_base_fn *base_of_path(void)
@@ -112,12 +128,17 @@ static vector_base_fn *base_of_path(void)
 static void run_base(struct trn_core *core, const struct job *job)
 {
 	vector_base_fn *base = base_of_path();
+	uint8_t *dst = core->sbuf + DST_AT;
 	unsigned int p;
 
+	if (is_sum(job))
+		memset(dst, 0, (size_t)job->n * sizeof(float));
 	for (p = 0; p < PARTITIONS; p++) {
 		uint8_t *line = core->sbuf + (size_t)p * NEURON_TPB_SBUF_STRIDE;
 
-		base(job->work, line + DST_AT, line + A_AT, line + B_AT, job->n);
+		if (!is_sum(job))
+			dst = line + DST_AT;
+		base(job->work, dst, line + A_AT, line + B_AT, job->n);
 	}
 }
 

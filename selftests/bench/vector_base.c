@@ -66,6 +66,14 @@ INLINE void loop(enum vector_work work, void *restrict dst, const void *restrict
 		for (i = 0; i < n; i++)
 			full[i] = widen(s[i]);
 		break;
+	case VECTOR_SUM_FP32:
+		for (i = 0; i < n; i++)
+			full[i] += x[i];
+		break;
+	case VECTOR_SUM_BF16:
+		for (i = 0; i < n; i++)
+			full[i] += widen(s[i]);
+		break;
 	case VECTOR_NR_WORKS:
 		break;
 	}

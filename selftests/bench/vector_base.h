@@ -16,6 +16,8 @@ enum vector_work {
 	VECTOR_SCALE_BF16,
 	VECTOR_CAST_TO_BF16,
 	VECTOR_CAST_TO_FP32,
+	VECTOR_SUM_FP32,	/* of @dst and @a */
+	VECTOR_SUM_BF16,
 	VECTOR_NR_WORKS
 };
 

@@ -248,15 +248,12 @@ static void where_it_is_cut_changes_nothing_v4(void **state)
 #define WORK_MOST	(5 * TRN_BUDGET_WORK)
 
 /*
- * A result of PARTITION_REDUCE stands for an element of each partition, and the other two move
- * lines of many partitions together. Their elements lie side by side with their neighbours' and
- * take a fraction of the time that a walk reckons with.
+ * These two move lines of many partitions together. Their elements lie side by side with their
+ * neighbours' and take a fraction of the time that a walk reckons with.
  */
 static uint64_t most_of(const struct trn_isa *isa)
 {
 	switch (isa->opcode) {
-	case NEURON_OP_PARTITION_REDUCE:
-		return 16 * TRN_BUDGET_WORK;
 	case NEURON_OP_STREAM_SHUFFLE:
 	case NEURON_OP_QUANTIZE_MX:
 		return 8 * TRN_BUDGET_WORK;

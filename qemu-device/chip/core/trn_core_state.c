@@ -277,7 +277,7 @@ static void core_state(struct trn_core *core, struct trn_state *st)
 {
 	unsigned int e;
 
-	trn_state_block(st, TRN_STATE_NAME('C', 'O', 'R', 'E'), 14);
+	trn_state_block(st, TRN_STATE_NAME('C', 'O', 'R', 'E'), 15);
 	registers_state(core, st);
 	if (!trn_core_is_cc(core))
 		memories_state(core, st);

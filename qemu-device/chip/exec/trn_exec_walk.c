@@ -204,7 +204,7 @@ static void __attribute__((noinline)) stage(struct course *course)
 	course->staged = true;
 	course->real = *walk->dst;
 	trn_tile_on_desk(walk->dst, trn_exec_desk(course->exec)->line[0]);
-	trn_exec_desk_use(course->exec, (size_t)walk->dst->high, 0, 0);
+	trn_exec_resume(course->exec)->desk[0] = (uint32_t)walk->dst->high;
 }
 
 /* False: the place, which may be from a stream, is not in the instruction. */
