@@ -258,10 +258,19 @@ static bool trigger_then_load(struct litmus *l, uint32_t value)
 	return seen(l, 0, 0) == value;
 }
 
-/* Data and a flag behind it: in one queue with the barrier, or in two queues. */
-static bool data_and_flag(struct litmus *l, uint32_t value, unsigned int flag_queue)
+/* What comes before the last copy in queue @q is visible before what that one writes. */
+static void dmb(struct seq_job *job, unsigned int q)
+{
+	seq_last_desc(job, q)->len_ctrl |= NEURON_UDMA_DESC_DMB;
+}
+
+/* What is between data and the flag behind it: nothing where the flag has a queue of its own. */
+enum between { BARRIER, DMB, TWO_QUEUES };
+
+static bool data_and_flag(struct litmus *l, uint32_t value, enum between between)
 {
 	struct seq_job *job = new_job(l, 0, 0);
+	const unsigned int flag_queue = between == TWO_QUEUES;
 	const uint32_t n = BULKS + (flag_queue ? 1 : 2);
 
 	set_word(l, 0, AT_X, value);
@@ -270,8 +279,11 @@ static bool data_and_flag(struct litmus *l, uint32_t value, unsigned int flag_qu
 	set_word(l, 0, AT_FLAG + 4, 0);
 	bulk(job, 0, DATA(AT_BULK + BULK));
 	copy_word(job, 0, DATA(AT_FLAG), DATA(AT_X));
-	barrier(job, 0);
+	if (between != DMB)
+		barrier(job, 0);
 	copy_word(job, flag_queue, DATA(AT_FLAG + 4), DATA(AT_X + 4));
+	if (between == DMB)
+		dmb(job, 0);
 	delay(l, job, SYNC, 20);
 	seq_add(job, SYNC, OP(DMA_TRIGGER, .imm0 = n, .imm1 = n));
 	if (flag_queue)
@@ -285,12 +297,33 @@ static bool data_and_flag(struct litmus *l, uint32_t value, unsigned int flag_qu
 
 static bool one_queue(struct litmus *l, uint32_t value)
 {
-	return data_and_flag(l, value, 0);
+	return data_and_flag(l, value, BARRIER);
+}
+
+static bool one_queue_dmb(struct litmus *l, uint32_t value)
+{
+	return data_and_flag(l, value, DMB);
 }
 
 static bool two_queues(struct litmus *l, uint32_t value)
 {
-	return data_and_flag(l, value, 1);
+	return data_and_flag(l, value, TWO_QUEUES);
+}
+
+/* A window on the data of core @core of @chip, for a job on another core. */
+static uint64_t other_data(struct litmus *l, struct seq_job *job, unsigned int chip,
+			   unsigned int core)
+{
+	uint64_t addr = seq_data_addr(&l->rig, chip, core);
+	unsigned int kind = NEURON_WINDOW_HBM;
+
+	if (chip != job->chip) {
+		addr = neuron_fabric_addr(chip, addr);
+		kind = NEURON_WINDOW_PEER;
+	}
+	job->window[job->nr_windows] = neuron_hw_window_memory(kind, NEURON_WINDOW_WRITE, addr,
+							       SEQ_DATA_BYTES);
+	return neuron_window_addr(job->nr_windows++, 0);
 }
 
 /* Data, then a post of the peer's semaphore, by the same queue or by the engine. */
@@ -299,13 +332,8 @@ static bool data_to_peer(struct litmus *l, uint32_t value, bool by_queue)
 	struct seq_job *from = new_job(l, 0, 0), *to = new_job(l, 1, 1);
 	const uint32_t n = BULKS + (by_queue ? 2 : 1);
 	uint64_t sem = seq_sem_window(from, 1, 1, 9);
-	uint64_t data;
+	uint64_t data = other_data(l, from, 1, 1);
 
-	data = neuron_window_addr(from->nr_windows, 0);
-	from->window[from->nr_windows++] =
-		neuron_hw_window_memory(NEURON_WINDOW_PEER, NEURON_WINDOW_WRITE,
-					neuron_fabric_addr(1, seq_data_addr(&l->rig, 1, 1)),
-					SEQ_DATA_BYTES);
 	set_word(l, 0, AT_X, value);
 	set_word(l, 0, AT_X + 4, 1);
 	bulk(from, 0, data + AT_BULK);
@@ -333,6 +361,41 @@ static bool peer_by_queue(struct litmus *l, uint32_t value)
 static bool peer_by_engine(struct litmus *l, uint32_t value)
 {
 	return data_to_peer(l, value, false);
+}
+
+#define MEETING	210	/* a semaphore that jobs do not clear when they start */
+
+/* Core @i of two that meet, as core_barrier of the instruction manual does; @apart: by a link. */
+static void meet(struct litmus *l, unsigned int i, bool apart, uint32_t value)
+{
+	struct seq_job *job = new_job(l, i, apart && i);
+	uint64_t sem = seq_sem_window(job, apart && !i, !i, MEETING);
+	uint64_t data = other_data(l, job, apart && !i, !i);
+
+	delay(l, job, SYNC, 50);
+	store(job, SYNC, data + AT_X, value);
+	store(job, SYNC, sem, 1);
+	seq_add(job, SYNC, take_ge(OP(NOP, 0), MEETING, 1));
+	look(job, SYNC, DATA(AT_X), 0);
+}
+
+/* What each wrote to the other's memory before they met is there afterwards. */
+static bool meeting(struct litmus *l, uint32_t value, bool apart)
+{
+	meet(l, 0, apart, value);
+	meet(l, 1, apart, value);
+	finish(l, 2);
+	return seen(l, 0, 0) == value && seen(l, 1, 0) == value;
+}
+
+static bool core_barrier(struct litmus *l, uint32_t value)
+{
+	return meeting(l, value, false);
+}
+
+static bool peer_barrier(struct litmus *l, uint32_t value)
+{
+	return meeting(l, value, true);
 }
 
 /* A word never goes back to a value that it had before. */
@@ -512,7 +575,10 @@ static void never_fails(bool (*program)(struct litmus *l, uint32_t value), unsig
 PROMISED(tile_then_post, 1)
 PROMISED(store_then_trigger, 1)
 PROMISED(one_queue, 1)
+PROMISED(one_queue_dmb, 1)
 PROMISED(peer_by_queue, 2)
+PROMISED(core_barrier, 1)
+PROMISED(peer_barrier, 2)
 PROMISED(one_word, 1)
 PROMISED(before_the_record, 1)
 PROMISED(through_three, 1)
@@ -562,7 +628,10 @@ int main(void)
 		cmocka_unit_test(promised_tile_then_post),
 		cmocka_unit_test(promised_store_then_trigger),
 		cmocka_unit_test(promised_one_queue),
+		cmocka_unit_test(promised_one_queue_dmb),
 		cmocka_unit_test(promised_peer_by_queue),
+		cmocka_unit_test(promised_core_barrier),
+		cmocka_unit_test(promised_peer_barrier),
 		cmocka_unit_test(promised_one_word),
 		cmocka_unit_test(promised_before_the_record),
 		cmocka_unit_test(promised_through_three),
