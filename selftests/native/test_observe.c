@@ -22,6 +22,7 @@ struct seen {
 	_Atomic unsigned int after[NEURON_NR_ENGINES];
 	_Atomic unsigned int copies;
 	_Atomic uint64_t copied;
+	struct trn_observe_copy copy;		/* the last one */
 	_Atomic unsigned int sems;
 	_Atomic uint32_t sem_value[NEURON_NR_SEMAPHORES];
 	_Atomic unsigned int events;
@@ -63,6 +64,7 @@ static void moved(void *opaque, const struct trn_observe_copy *copy)
 {
 	struct seen *seen = opaque;
 
+	seen->copy = *copy;
 	atomic_fetch_add(&seen->copies, 1);
 	atomic_fetch_add(&seen->copied, copy->bytes);
 }
@@ -179,15 +181,21 @@ static void sees_copies_and_faults(void **state)
 {
 	struct fixture *f = *state;
 	struct seq_job job;
+	unsigned int i;
 
 	seq_job_init(&job, &f->rig, 0, 1);
-	seq_copy(&job, 0, neuron_window_addr(SEQ_DATA, 4096), neuron_window_addr(SEQ_DATA, 0),
-		 256);
-	seq_add(&job, SYNC, OP(DMA_TRIGGER, .imm0 = 1, .imm1 = 1));
+	for (i = 0; i < 3; i++)
+		seq_copy(&job, 0, neuron_window_addr(SEQ_DATA, 4096),
+			 neuron_window_addr(SEQ_DATA, 0), 256);
+	seq_add(&job, SYNC, OP(DMA_TRIGGER, .imm0 = 3, .imm1 = 3));
 	seq_add(&job, SYNC, OP(HALT, 0));
 	seq_expect_ok(&job);
-	assert_int_equal(f->seen.copies, 1);
-	assert_int_equal(f->seen.copied, 256);
+	assert_int_equal(f->seen.copies, 3);
+	assert_int_equal(f->seen.copied, 3 * 256);
+	assert_int_equal(f->seen.copy.pc, 2);
+	assert_int_equal(f->seen.copy.descriptors, 1);
+	assert_int_equal(f->seen.copy.bytes, 256);
+	assert_int_equal(f->seen.copy.job_id, job.block.job_id);
 
 	seq_job_init(&job, &f->rig, 0, 1);
 	seq_add(&job, SYNC, OP(NOP, 0));
@@ -198,6 +206,47 @@ static void sees_copies_and_faults(void **state)
 	assert_int_equal(f->seen.fault.cause, NEURON_CAUSE_WINDOW);
 	assert_int_equal(f->seen.fault.pc, 1);
 	assert_int_equal(f->seen.fault.source, SYNC);
+	assert_int_equal(f->seen.fault.job_id, job.block.job_id);
+	assert_int_equal(f->seen.fault.addr, neuron_window_addr(60, 0));
+}
+
+static bool queue_has_failed(void *arg)
+{
+	struct fixture *f = arg;
+	struct trn_inspect_queue_state queue;
+
+	if (!atomic_load(&f->seen.copies))
+		return false;
+	assert_true(trn_inspect_queue(f->rig.chip[0], f->seen.copy.dma_engine,
+				      f->seen.copy.queue, &queue));
+	return queue.stopped && queue.unit == 0 && queue.descriptors == 1 && queue.bytes == 64;
+}
+
+/* The queue shows that it has failed, and the observer is told whom its job blames. */
+static void sees_a_queue_that_fails(void **state)
+{
+	const uint64_t data = neuron_window_addr(SEQ_DATA, 0);
+	struct fixture *f = *state;
+	struct neuron_hw_completion record;
+	struct seq_job job;
+
+	park_at(f, VECTOR, 0);
+	seq_job_init(&job, &f->rig, 0, 0);
+	seq_copy(&job, 0, data + 4096, data, 64);
+	seq_copy(&job, 0, neuron_window_addr(60, 0), data, 64);
+	seq_add(&job, SYNC, OP(DMA_TRIGGER, .imm0 = 2, .imm1 = 2));
+	seq_add(&job, SYNC, OP(HALT, 0));
+	seq_add(&job, VECTOR, OP(HALT, 0));
+	seq_submit(&job);
+	wait_parked(f, 1);
+	assert_true(fake_wait(queue_has_failed, f));
+	assert_true(trn_observe_release(f->rig.chip[0], 0, VECTOR));
+	record = seq_wait(&job);
+	assert_int_equal(record.cause, NEURON_CAUSE_WINDOW);
+	assert_int_equal(f->seen.faults, 1);
+	assert_int_equal(f->seen.fault.source, NEURON_SOURCE_DMA);
+	assert_int_equal(f->seen.fault.queue, record.queue);
+	assert_int_equal(f->seen.fault.pc, 1);
 }
 
 static void parks_and_steps(void **state)
@@ -562,6 +611,10 @@ static void looks_at_a_job(void **state)
 	assert_int_equal(seq_wait(&job).status, NEURON_JOB_OK);
 	assert_true(trn_inspect_queue(chip, 0, 0, &queue));
 	assert_int_equal(queue.bytes, 64);
+	assert_int_equal(queue.descriptors, 1);
+	assert_false(queue.busy);
+	assert_true(queue.stopped);
+	assert_int_equal(queue.cause, NEURON_CAUSE_NONE);
 	assert_int_equal(queue.unit, TRN_UNIT_NONE);
 }
 
@@ -640,6 +693,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(sees_each_instruction_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(sees_copies_and_faults, setup, teardown),
+		cmocka_unit_test_setup_teardown(sees_a_queue_that_fails, setup, teardown),
 		cmocka_unit_test_setup_teardown(parks_and_steps, setup, teardown),
 		cmocka_unit_test_setup_teardown(changes_a_register, setup, teardown),
 		cmocka_unit_test_setup_teardown(changes_a_pc, setup, teardown),

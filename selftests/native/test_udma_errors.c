@@ -3,12 +3,26 @@
  * DMA queues of domain 0: everything that stops one, and interrupts.
  */
 #include "ring_rig.h"
+#include "trn/inspect.h"
 
 #include <string.h>
 
 #define FIRST	NEURON_UDMA_DESC_FIRST
 #define LAST	NEURON_UDMA_DESC_LAST
 #define BOTH	(FIRST | LAST)
+
+/* As a debugger sees it. */
+static void assert_shows(struct ring_pair *ring, bool stopped, enum neuron_cause cause)
+{
+	struct trn_inspect_queue_state queue;
+
+	assert_true(trn_inspect_queue(ring->rig->chip[ring->chip], ring->engine, ring->queue,
+				      &queue));
+	assert_int_equal(queue.stopped, stopped);
+	assert_int_equal(queue.cause, cause);
+	assert_int_equal(queue.unit, TRN_UNIT_NONE);
+	assert_false(queue.busy);
+}
 
 static void assert_stopped(struct ring_pair *ring, enum neuron_cause cause)
 {
@@ -21,6 +35,7 @@ static void assert_stopped(struct ring_pair *ring, enum neuron_cause cause)
 				  NEURON_DMA_CAUSE_ERROR(ring->queue)));
 	assert_int_equal(ring_error(ring), cause);
 	ring_wait_quiet(ring);
+	assert_shows(ring, true, cause);
 }
 
 /* The queue stays stopped until it is reset, and then works again. */
@@ -39,6 +54,7 @@ static void assert_recovers(struct ring_pair *ring)
 		       NEURON_DMA_CAUSE_ERROR(ring->queue));
 	ring_program(ring);
 	assert_int_equal(ring_error(ring), 0);
+	assert_shows(ring, false, NEURON_CAUSE_NONE);
 	assert_int_equal(ring_ctl_read(ring, NEURON_DMA_CAUSE), 0);
 	ring_copy(ring, 0x3000, src, 64);
 	ring_run(ring, 1, 1);

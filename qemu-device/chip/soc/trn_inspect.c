@@ -501,7 +501,7 @@ bool trn_inspect_queue(struct trn_chip *chip, unsigned int dma_engine, unsigned 
 	state->m2s = ring_of(&queue->m2s);
 	state->s2m = ring_of(&queue->s2m);
 	state->busy = queue->busy;
-	state->stopped = queue->stopped;
+	state->stopped = queue->stopped || queue->failed;
 	state->cause = atomic_load(&queue->error);
 	if (queue->job) {
 		state->unit = queue->job->core->index;

@@ -459,8 +459,9 @@ struct trn_inspect_ring {
  * @unit: that runs the job which has the queue; TRN_UNIT_NONE: no job has it
  * @job_id: of that job
  * @busy: it has work of that job
- * @stopped: after an error
- * @cause: that error
+ * @stopped: it moves nothing: after an error, and when the job that had it has ended, until it is
+ *	set up again
+ * @cause: that error, of a queue that no job has. A job has its own: trn_inspect_job()
  * @bytes: moved since the last reset of the device
  * @descriptors: M2S descriptors since then
  */
