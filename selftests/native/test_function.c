@@ -392,6 +392,37 @@ static void tables_say_what_it_is(void **state)
 	assert_int_equal(cap[0].id, 0x10);
 }
 
+static bool is_status(const struct trn_capability *cap, unsigned int at)
+{
+	if (cap->extended)	/* AER: uncorrectable and correctable errors */
+		return (at >= 0x04 && at < 0x08) || (at >= 0x10 && at < 0x14);
+	return cap->id == 0x10 && (at == 0x0a || at == 0x0b);	/* Device Status */
+}
+
+/* The bytes that a front end without an emulation of its own goes by. */
+static void tables_do_not_contradict_themselves(void **state)
+{
+	struct bus *bus = *state;
+	struct trn_capability cap[TRN_CAPABILITIES];
+	const struct trn_capability *c;
+	unsigned int at, cleared = 0;
+
+	assert_int_equal(trn_function_capabilities(bus->fn[0], cap), TRN_CAPABILITIES);
+	for (c = cap; c < cap + TRN_CAPABILITIES; c++)
+		for (at = 0; at < TRN_CAPABILITY_BYTES; at++) {
+			/* The header is the front end's, and so is what comes behind the end. */
+			if (at < (c->extended ? 4u : 2u) || at >= c->size)
+				assert_false(c->value[at] | c->writable[at] | c->cleared[at]);
+			/* Status bits are set by errors and cleared by a one, never written. */
+			assert_false(c->cleared[at] & (c->writable[at] | c->value[at]));
+			if (c->cleared[at])
+				assert_true(is_status(c, at));
+			cleared += __builtin_popcount(c->cleared[at]);
+		}
+	/* Four of the device, 16 uncorrectable and 8 correctable ones of AER. */
+	assert_int_equal(cleared, 4 + 16 + 8);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bus_setup, bus_teardown)
 
 int main(void)
@@ -408,6 +439,7 @@ int main(void)
 		TEST(what_does_not_fit_is_refused),
 		TEST(what_is_left_open_is_filled_in),
 		TEST(tables_say_what_it_is),
+		TEST(tables_do_not_contradict_themselves),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
