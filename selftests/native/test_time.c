@@ -639,6 +639,46 @@ static void job_takes_the_time_of_its_instructions(void **state)
 	assert_int_equal(two.end_ns - two.start_ns, one.end_ns - one.start_ns);
 }
 
+/* Of a job that loads an operand and multiplies @n columns; with these flags. */
+static uint64_t product_ns(struct seq_rig *rig, unsigned int dtype, unsigned int n,
+			   uint32_t load_bits, uint32_t bits)
+{
+	struct neuron_hw_completion record;
+	struct seq_job job;
+
+	seq_job_init(&job, rig, 0, 0);
+	seq_add(&job, TENSOR, OP(LOAD_STATIONARY, .flags = (uint8_t)load_bits,
+				 .mode = (uint16_t)(load_bits >> 8),
+				 .src0 = ap_sbuf(0, 32, 0, dtype, 32)));
+	seq_add(&job, TENSOR, OP(MATMUL, .flags = (uint8_t)bits, .mode = (uint16_t)(bits >> 8),
+				 .dst = ap_psum(0, 32, 0, F32, n),
+				 .src0 = ap_sbuf(0, 32, 0x1000, dtype, n)));
+	seq_add(&job, TENSOR, OP(HALT, 0));
+	record = seq_run(&job);
+	assert_int_equal(record.status, NEURON_JOB_OK);
+	return record.end_ns - record.start_ns;
+}
+
+/* Two passes in place of four: with one_zero, and in a transposition. */
+static void simple_fp32_takes_half(void **state)
+{
+	struct seq_rig *rig = *state;
+	const uint64_t full = product_ns(rig, F32, 512, 0, 0);
+	const uint64_t half = product_ns(rig, F32, 512, 0, NEURON_INST_ONE_ZERO);
+	const uint64_t small = product_ns(rig, F32, 32, 0, 0);
+	unsigned int i;
+
+	assert_in_range(full - half, 2 * 512 * 1000 / 2400, 2 * 512 * 1000 / 2400 + 1);
+	assert_int_equal(product_ns(rig, F32, 512, NEURON_INST_ONE_ZERO, 0), full);
+	assert_int_equal(product_ns(rig, NEURON_DTYPE_BF16, 512, 0, NEURON_INST_ONE_ZERO),
+			 product_ns(rig, NEURON_DTYPE_BF16, 512, 0, 0));
+	for (i = 0; i < 32; i++)
+		*(float *)seq_sbuf(seq_core(rig, 0, 0), i, 0x1000 + 4 * i) = 1.0f;
+	assert_in_range(small - product_ns(rig, F32, 32, NEURON_INST_TRANSPOSE,
+					   NEURON_INST_TRANSPOSE),
+			2 * 64 * 1000 / 2400, 2 * 64 * 1000 / 2400 + 1);
+}
+
 static void clock_may_be_off(void **state)
 {
 	struct neuron_hw_completion record;
@@ -749,6 +789,7 @@ int main(void)
 		cmocka_unit_test(core_without_a_job_keeps_little_mail),
 		cmocka_unit_test(costs_follow_the_guides),
 		cmocka_unit_test(job_takes_the_time_of_its_instructions),
+		cmocka_unit_test(simple_fp32_takes_half),
 		cmocka_unit_test(clock_may_be_off),
 		cmocka_unit_test(peers_meet),
 		cmocka_unit_test(register_posts_let_jobs_end),
