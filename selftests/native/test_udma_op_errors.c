@@ -123,6 +123,30 @@ static void test_refused(void **state)
 	REFUSED(&index, src.num[3], 65537);
 }
 
+/* A list of @n indices, of one element each. */
+static struct oracle_op indexed(uint32_t n)
+{
+	struct oracle_op x = op_line(NEURON_UDMA_OP_COPY, NEURON_DTYPE_FP32, NEURON_DTYPE_BF16, n);
+
+	op_dim(&x.op.src, 0, 1, 4);
+	op_dim(&x.op.src, 3, n, 4);
+	x.op.flags = NEURON_UDMA_OP_SRC_INDEXED | NEURON_UDMA_OP_OOB_SKIP;
+	x.op.nr_index = n;
+	return x;
+}
+
+static void test_index_limit(void **state)
+{
+	const struct oracle_op most = indexed(NEURON_UDMA_OP_MAX_INDEX);
+	const struct oracle_op more = indexed(NEURON_UDMA_OP_MAX_INDEX + 1);
+	const char *why = NULL;
+
+	(void)state;
+	assert_int_equal(trn_udma_op_check(&most.op, &why), NEURON_CAUSE_NONE);
+	assert_int_equal(trn_udma_op_check(&more.op, &why), NEURON_CAUSE_DESC);
+	assert_string_equal(why, "more than 65536 indices");
+}
+
 /* The limit is on all ends together. */
 static void test_limit(void **state)
 {
@@ -376,6 +400,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_index_limit),
 		cmocka_unit_test_setup_teardown(test_ends, op_setup, op_teardown),
 		cmocka_unit_test_setup_teardown(test_steps, op_setup, op_teardown),
 		cmocka_unit_test_setup_teardown(test_index_errors, op_setup, op_teardown),
