@@ -382,6 +382,83 @@ static void no_piece_is_long(void **state)
 	trn_num_force_path(NULL);
 }
 
+/* --- places that no instruction has left --- */
+
+/* The fields of a place whose values the loading of a chip cannot judge. */
+static uint32_t *place_field(struct trn_resume *at, unsigned int field)
+{
+	uint32_t *const fields[] = { &at->step, &at->p, &at->first, &at->width, &at->scanned };
+
+	return field < sizeof(fields) / sizeof(fields[0]) ? fields[field] : NULL;
+}
+
+/**
+ * struct forged - how many places
+ * @all: that an instruction was told, which was cut elsewhere
+ * @refused: of those
+ */
+struct forged {
+	unsigned int all;
+	unsigned int refused;
+};
+
+static void forge(struct side *side, const struct trn_isa *isa,
+		  const struct resume_shape *shape, unsigned int field, uint32_t value,
+		  struct forged *forged)
+{
+	struct trn_resume *at = &seq_core(side->rig, 0, 0)->seq[shape->engine].resume;
+	struct seq_job *job = submit(side->rig, 0, shape);
+
+	side->cuts = 0;
+	while (!side->cuts && step(side, shape, 1))
+		;
+	forged->all += at->cut;
+	if (at->cut)
+		*place_field(at, field) = value;
+	run_all(side, shape, INT_MAX);
+	finish(side, job);
+	forged->refused += side->record.status != NEURON_JOB_OK;
+	/* Some indices are out of reach when the instruction begins in its middle. */
+	if (side->record.status != NEURON_JOB_OK &&
+	    side->record.cause != NEURON_CAUSE_OPERAND &&
+	    side->record.cause != NEURON_CAUSE_ACCESS)
+		fail_msg("%s, field %u as %u: cause %u", isa->name, field, value,
+			 side->record.cause);
+}
+
+static void forge_all(struct side *side, const struct trn_isa *isa,
+		      const struct resume_shape *shape, struct forged *forged)
+{
+	static const uint32_t values[] = { 7, 3000, 65536, UINT32_MAX };
+	struct trn_resume none;
+	unsigned int field, v;
+
+	for (field = 0; place_field(&none, field); field++)
+		for (v = 0; v < sizeof(values) / sizeof(values[0]); v++)
+			forge(side, isa, shape, field, values[v], forged);
+}
+
+/* A stream may say anything: the worst is an error of the job, and no access outside. */
+static void a_forged_place_does_no_harm(void **state)
+{
+	struct side side = { .rig = rig_new(&neuron_gen_trn3) };
+	const unsigned int hows = rounds_thorough() ? RESUME_HOWS : RESUME_OVER + 1;
+	struct forged forged = { 0 };
+	const struct trn_isa *isa;
+	struct resume_shape shape;
+	unsigned int i, how;
+
+	(void)state;
+	resume_fill(side.rig);
+	for (i = 0; (isa = trn_isa_row(i)); i++)
+		for (how = 0; how < hows; how++)
+			if (resume_shape(&neuron_gen_trn3, isa, how, false, &shape))
+				forge_all(&side, isa, &shape, &forged);
+	print_message("%u places, %u refused\n", forged.all, forged.refused);
+	assert_true(forged.refused > forged.all / 4);
+	rig_free(side.rig);
+}
+
 /* --- others are served meanwhile --- */
 
 /* Runs within which everything that asks for something has been served. */
@@ -501,6 +578,7 @@ int main(void)
 		cmocka_unit_test(where_it_is_cut_changes_nothing_v3),
 		cmocka_unit_test(where_it_is_cut_changes_nothing_v4),
 		cmocka_unit_test(no_piece_is_long),
+		cmocka_unit_test(a_forged_place_does_no_harm),
 		cmocka_unit_test(another_core_is_served),
 		cmocka_unit_test(a_reset_of_the_core_is_served),
 		cmocka_unit_test(a_stop_of_the_chip_is_served),
