@@ -178,6 +178,44 @@ static void chance_is_the_same_on_every_run(void **state)
 	assert_memory_not_equal(first, second, sizeof(first));
 }
 
+/* Which of 64 opportunities a chip with @seed takes, one bit each. */
+static uint64_t strikes_of(uint64_t seed)
+{
+	struct trn_pool *pool = trn_pool_new(TRN_POOL_STEPPED, NULL, NULL);
+	struct trn_chip_config config;
+	char why[TRN_FAULT_WHY];
+	const char *reason = NULL;
+	struct fake_port port;
+	struct trn_chip *chip;
+	uint64_t struck = 0;
+	unsigned int i;
+
+	fake_port_init(&port, NEURON_MIB(1));
+	config = fake_chip_config(&port, fake_gen(), pool, NULL, 0);
+	config.fault_seed = seed;
+	chip = trn_chip_new(&config, &reason);
+	if (!chip)
+		fail_msg("no chip: %s", reason);
+	assert_int_equal(trn_fault_order(chip, "dma-lost,chance=500000", why), 0);
+	for (i = 0; i < 64; i++)
+		struck |= (uint64_t)trn_inject(chip, TRN_INJECT_DMA_LOST, 0, NULL) << i;
+	fake_chip_free(chip);
+	trn_pool_free(pool);
+	fake_port_destroy(&port);
+	return struck;
+}
+
+static void the_seed_is_the_hosts(void **state)
+{
+	const uint64_t zero = strikes_of(0), one = strikes_of(1);
+
+	(void)state;
+	assert_true(zero && one && zero != one);
+	assert_true(strikes_of(1) == one);
+	/* All 64 bits of it count. */
+	assert_true(strikes_of(1ull << 63 | 1) != one);
+}
+
 static void rules_are_saved(void **state)
 {
 	struct rig *rig = *state;
@@ -662,6 +700,7 @@ int main(void)
 		TEST(skip_and_count_are_counted_where_it_applies),
 		TEST(rules_are_read_as_orders),
 		TEST(chance_is_the_same_on_every_run),
+		cmocka_unit_test(the_seed_is_the_hosts),
 		TEST(rules_are_saved),
 		TIMED(a_late_packet_has_moved_and_does_not_show),
 		TIMED(a_late_packet_shows_in_time),
