@@ -216,16 +216,21 @@ static void test_alu_forms(void **state)
 	assert_true(trn_num_force_path(NULL));
 }
 
-static float reduce_expected(unsigned int op, const float *a, size_t n)
+/* The chain of numerics.rst, one step at a time. */
+static float chain_expected(unsigned int op, float sum, const float *a, size_t n)
 {
-	float sum = a[0];
 	size_t i;
 
-	if (op >= NEURON_ALU_LOGICAL_AND && op <= NEURON_ALU_LOGICAL_XOR)
-		sum = sum != 0.0f;
-	for (i = 1; i < n; i++)
+	for (i = 0; i < n; i++)
 		sum = num_float(num_canon_bits(alu_expected(op, sum, a[i])));
 	return num_float(num_canon_bits(sum));
+}
+
+static float reduce_expected(unsigned int op, const float *a, size_t n)
+{
+	bool logical = op >= NEURON_ALU_LOGICAL_AND && op <= NEURON_ALU_LOGICAL_XOR;
+
+	return chain_expected(op, logical ? a[0] != 0.0f : a[0], a + 1, n - 1);
 }
 
 static void test_reduce(void **state)
@@ -234,7 +239,7 @@ static void test_reduce(void **state)
 	uint64_t seed = 13;
 	size_t i, k, n;
 
-	(void)state;
+	use_path(*state);
 	for (i = 0; i < RANDOM_ROUNDS; i++) {
 		n = 1 + i % LENGTH;
 		for (k = 0; k < n; k++)
@@ -247,6 +252,76 @@ static void test_reduce(void **state)
 			assert_int_equal(num_bits(got), num_bits(want));
 		}
 	}
+	assert_true(trn_num_force_path(NULL));
+}
+
+/* No NaN, which would hide all others: numbers, edges, and the two zeros alone. */
+static float most_operand(uint64_t *seed, unsigned int kind)
+{
+	float x;
+
+	do {
+		switch (kind) {
+		case 0:
+			x = num_random_bits(seed);
+			break;
+		case 1:
+			x = num_float(num_edges[num_random(seed) % num_nr_edges]);
+			break;
+		case 2:
+			return num_random(seed) & 1 ? -0.0f : 0.0f;
+		case 3:
+			/* Few of one sign, so that the other lanes do not see it. */
+			return num_random(seed) % 50 ? -0.0f : 0.0f;
+		default:
+			return num_random(seed) % 50 ? 0.0f : -0.0f;
+		}
+	} while (isnan(x));
+	return x;
+}
+
+#define KINDS	5
+
+static void check_most(float start, const float *a, size_t n)
+{
+	const uint8_t ops[] = { NEURON_ALU_MAX, NEURON_ALU_MIN };
+	float got, want;
+	size_t k;
+
+	for (k = 0; k < NUM_COUNT(ops); k++) {
+		got = trn_alu_reduce_from(ops[k], start, a, n);
+		want = chain_expected(ops[k], start, a, n);
+		assert_int_equal(num_bits(got), num_bits(want));
+	}
+}
+
+/* The greatest and the least, of every length, at any address; then with a NaN at each place. */
+static void test_most(void **state)
+{
+	const uint32_t nans[] = { 0x7f800001, 0xff800001, 0x7fc00000, 0xffffffff };
+	float room[LENGTH + 1], start, kept;
+	uint64_t seed = 17;
+	unsigned int round;
+	size_t i, n;
+
+	use_path(*state);
+	for (round = 0; round < 4 * KINDS * LENGTH; round++) {
+		float *a = room + round % 2;
+
+		n = round / KINDS % (LENGTH + 1);
+		start = most_operand(&seed, round % KINDS);
+		for (i = 0; i < n; i++)
+			a[i] = most_operand(&seed, round % KINDS);
+		check_most(start, a, n);
+		check_most(num_float(nans[round % NUM_COUNT(nans)]), a, n);
+		for (i = 0; i < n; i += 1 + round % 7) {
+			kept = a[i];
+			a[i] = num_float(nans[i % NUM_COUNT(nans)]);
+			check_most(start, a, n);
+			a[i] = kept;
+		}
+	}
+	assert_true(trn_num_force_path(NULL));
 }
 
 /* The order shows: in another order these lose the small one. */
@@ -342,7 +417,8 @@ int main(void)
 		ON_PATHS(test_alu_edges),
 		ON_PATHS(test_alu_random),
 		ON_PATHS(test_alu_forms),
-		cmocka_unit_test(test_reduce),
+		ON_PATHS(test_reduce),
+		ON_PATHS(test_most),
 		cmocka_unit_test(test_reduce_order),
 		cmocka_unit_test(test_bitwise),
 		cmocka_unit_test(test_unknown_path),

@@ -36,7 +36,7 @@ static bool usable_avx512(void)
 		trn_to_fp32_##name, trn_from_fp32_##name,		\
 		trn_from_fp32_sr_##name, trn_alu_##name, trn_mix_##name, \
 		trn_pair_##name, trn_mx_widen_##name,			\
-		trn_has_nan_##name,					\
+		trn_has_nan_##name, trn_most_##name,			\
 	}
 
 /* Best first. */

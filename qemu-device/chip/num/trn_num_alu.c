@@ -5,6 +5,9 @@
  */
 #include "num/trn_num_alu.h"
 
+/* From this length on lanes are faster than the chain. */
+#define LANES_LEAST	8
+
 bool trn_alu_is_arith(unsigned int op)
 {
 	return op <= NEURON_ALU_POWER ||
@@ -54,6 +57,11 @@ static float reduction_start(unsigned int op, float first)
 	return first;
 }
 
+static bool has_lanes(unsigned int op, size_t n)
+{
+	return (op == NEURON_ALU_MAX || op == NEURON_ALU_MIN) && n >= LANES_LEAST;
+}
+
 /*
  * Whether a NaN stays one to the end of a chain does not depend on its payload, and
  * the logical operators only ask whether it is zero: making the last value canonical
@@ -63,6 +71,9 @@ float trn_alu_reduce_from(unsigned int op, float start, const float *a, size_t n
 {
 	float sum = start;
 	size_t i;
+
+	if (has_lanes(op, n))
+		return trn_num_path()->most(op, start, a, n);
 
 #define REDUCE_CASE(name)						\
 	case NEURON_ALU_##name:						\

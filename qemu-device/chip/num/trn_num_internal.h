@@ -186,6 +186,9 @@ typedef void (*trn_mx_widen_fn)(float *dst, size_t stride, const void *src,
 
 typedef bool (*trn_has_nan_fn)(unsigned int dtype, const void *src, size_t n);
 
+/* @op: NEURON_ALU_MAX or NEURON_ALU_MIN */
+typedef float (*trn_most_fn)(unsigned int op, float start, const float *a, size_t n);
+
 /* struct trn_num_path - one way of computing on this host */
 struct trn_num_path {
 	const char *name;
@@ -202,6 +205,7 @@ struct trn_num_path {
 	trn_pair_fn pair;
 	trn_mx_widen_fn mx_widen;
 	trn_has_nan_fn has_nan;
+	trn_most_fn most;
 };
 
 /* The path in use. */
@@ -249,6 +253,13 @@ bool trn_has_nan_##path(unsigned int dtype, const void *src, size_t n)
 TRN_DECLARE_NAN(scalar);
 TRN_DECLARE_NAN(avx2);
 TRN_DECLARE_NAN(avx512);
+
+#define TRN_DECLARE_MOST(path)						\
+float trn_most_##path(unsigned int op, float start, const float *a, size_t n)
+
+TRN_DECLARE_MOST(scalar);
+TRN_DECLARE_MOST(avx2);
+TRN_DECLARE_MOST(avx512);
 
 TRN_DECLARE_CONV(scalar);
 TRN_DECLARE_CONV(avx2);
