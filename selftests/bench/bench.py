@@ -19,6 +19,7 @@ import guests
 import hosts
 import inner_loop
 import migration
+import nki_bench
 from trees import NotMeasured, Tree, base_tree
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -55,8 +56,9 @@ def host_program(name):
 def all_items(tree):
     """Name and function of everything that can be measured, in the order of running."""
     items = {name: host_program(name) for name in hosts.program_names(tree)}
-    return {**items, "count-host": hosts.count_host, "count-guest": guests.count_guest,
-            "boot": guests.measure_boot, "idle-machine": guests.measure_idle,
+    return {**items, "nki": nki_bench.measure, "count-host": hosts.count_host,
+            "count-guest": guests.count_guest, "boot": guests.measure_boot,
+            "idle-machine": guests.measure_idle,
             "migration": migration.measure, "guest": guests.measure_guest,
             "inner-loop": inner_loop.measure}
 
