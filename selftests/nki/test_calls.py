@@ -15,7 +15,7 @@ import pytest
 import nki
 import nki.isa as nisa
 import nki.language as nl
-from neuron_emu import cache, lower, run
+from neuron_emu import lower, run
 from neuron_emu.tensor import chip_type
 from neuron_kernels import flash_attention
 
@@ -303,28 +303,6 @@ def test_numbers_of_attention():
         flash_attention(q, q[:3], q[:3])
 
 
-def test_the_cache_spares_files_of_other_processes(own_cache, monkeypatch):
-    cache.add("first", b"x")
-    part = own_cache / "neuron-emu/nki/other.part"
-    part.write_bytes(b"x" * 100)
-    monkeypatch.setattr(cache, "MAX_BYTES", 1)
-    cache.add("second", b"x")
-    assert part.exists()
-    # Its process has died.
-    os.utime(part, (0, 0))
-    cache.add("third", b"x")
-    assert not part.exists()
-
-
-def test_a_neff_that_the_cache_has_deleted():
-    a, kernel = numbers(4, 8), nki.jit(double.func)
-    kernel(a)
-    for path in cache.folder().glob("*.neff"):
-        path.unlink()
-    run.close()
-    np.testing.assert_array_equal(kernel(a), a * 2)
-
-
 def test_threads_whose_kernels_need_other_runtimes():
     a = numbers(64, 256)
 
@@ -393,6 +371,14 @@ def test_a_target_that_is_none(monkeypatch, name):
     monkeypatch.setenv(name, "trn9")
     with pytest.raises(nki.NkiError, match=f"{name}=trn9: there is no such target"):
         nki.simulate(double)(numbers(4, 8))
+
+
+@pytest.mark.parametrize("name", run.LNC)
+@pytest.mark.parametrize("value", ["abc", "3"])
+def test_an_lnc_that_is_none(monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(nki.NkiError, match=f"^{name}={value}: it is the number of physical cores"):
+        double(numbers(4, 8))
 
 
 ENDLESS = """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The core of the front end: tracing, views, lifetimes, lowering, the cache, errors."""
+"""The core of the front end: tracing, views, lifetimes, lowering, errors."""
 
 import re
 
@@ -10,7 +10,7 @@ import neuron_emu
 import nki
 import nki.isa as nisa
 import nki.language as nl
-from neuron_emu import cache, dtypes
+from neuron_emu import dtypes
 from neuron_emu.tensor import NkiTensor, Storage
 
 
@@ -355,15 +355,6 @@ def test_an_output_that_is_partly_written(capfd):
         nki.simulate(kernel)(numbers(4, 8))
     assert '"output_0", of 128 bytes, has bytes that nobody has written: 64 to 127' in \
         capfd.readouterr().err
-
-
-def test_the_cache_is_by_content_and_bounded(own_cache, monkeypatch):
-    cache.add("old", b"x" * 1000)
-    assert cache.find("old").parent == own_cache / "neuron-emu/nki"
-    monkeypatch.setattr(cache, "MAX_BYTES", 1500)
-    cache.add("new", b"y" * 1000)
-    assert cache.find("old") is None
-    assert cache.find("new").read_bytes() == b"y" * 1000
 
 
 def test_programs_of_a_grid_run_one_after_the_other():

@@ -1,32 +1,71 @@
 # SPDX-License-Identifier: MIT
 """NEFFs by what they were made of, in the user's cache folder.
 
-Files are written whole and renamed, so that several processes can use the folder at once. When it
-is larger than it may be, those that were used least lately go.
+Files are written whole and renamed, so that several processes can use the folder at once. Beside
+each NEFF is a digest of it: one that is damaged is not used. When the folder is larger than it may
+be, those that were used least lately go.
 """
 
+import atexit
 import contextlib
 import hashlib
 import os
 import pathlib
+import shutil
+import sys
 import tempfile
 import time
 
 from . import builder
+from .errors import NkiError
 
 __neuron_emu__ = True
 
 FOLDER = "neuron-emu/nki"
-MAX_BYTES = int(os.environ.get("NEURON_EMU_NKI_CACHE_BYTES", 512 << 20))
+LIMIT = "NEURON_EMU_NKI_CACHE_BYTES"
+MAX_BYTES = 512 << 20
 VERSION = b"1"
 # Writing a file takes less than this.
 ABANDONED_S = 3600
+# A process that has found a file loads it within this time.
+IN_USE_S = 60
+# Files that were found whole: {path: size and time of change}
+_whole = {}
+# Where NEFFs of this process go when the user's folder cannot be used: (process, path)
+_own = (None, None)
+
+
+def max_bytes():
+    """How large the folder may be."""
+    text = os.environ.get(LIMIT, "").strip()
+    if not text:
+        return MAX_BYTES
+    if not (text.isascii() and text.isdigit()):
+        raise NkiError(f"{LIMIT}={text}: it is a number of bytes, such as {MAX_BYTES}")
+    return int(text)
 
 
 def folder():
     """Where the files are."""
+    if _own[0] == os.getpid():
+        return _own[1]
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return pathlib.Path(base) / FOLDER
+
+
+def _without_cache(error):
+    """From now on NEFFs of this process are in a folder that ends with it."""
+    global _own
+    print(f"neuron_emu: kernels are not cached: {error}", file=sys.stderr, flush=True)
+    pid = os.getpid()
+    _own = (pid, pathlib.Path(tempfile.mkdtemp(prefix="neuron-emu-")))
+    atexit.register(_remove, *_own)
+
+
+def _remove(pid, place):
+    """The folder of a process; children that have forked from it leave it alone."""
+    if os.getpid() == pid:
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def _library():
@@ -57,31 +96,78 @@ def key_of(parts):
     return digest.hexdigest()
 
 
+def _digest_of(path):
+    """Where the digest of a NEFF is."""
+    return path.with_suffix(".sha256")
+
+
+def _state(path):
+    """What changes when a file does."""
+    status = os.stat(path)
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def is_whole(path):
+    """Is the file there, with the bytes that were written?"""
+    try:
+        state = _state(path)
+        if _whole.get(path) == state:
+            return True
+        wanted = _digest_of(path).read_text(encoding="ascii")
+        if hashlib.sha256(path.read_bytes()).hexdigest() != wanted:
+            return False
+    except (OSError, ValueError):
+        return False
+    _whole[path] = state
+    return True
+
+
 def find(key):
     """The path of a NEFF, or None."""
+    max_bytes()
     path = folder() / f"{key}.neff"
-    try:
-        os.utime(path)
-    except OSError:
+    if not is_whole(path):
         return None
+    # Of a folder that can only be read the files are used as they are.
+    with contextlib.suppress(OSError):
+        os.utime(path)
+        _whole[path] = _state(path)
     return path
 
 
-def add(key, data):
-    """Keep a NEFF; returns its path."""
-    place = folder()
-    place.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=place, suffix=".part")
+def _write(path, data):
+    """A file that is there whole or not at all."""
+    handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        path = place / f"{key}.neff"
         os.replace(name, path)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(name)
         raise
-    trim(place, path)
+
+
+def _keep(key, data):
+    """Write a NEFF and its digest; returns the path."""
+    place = folder()
+    place.mkdir(parents=True, exist_ok=True)
+    path = place / f"{key}.neff"
+    _write(_digest_of(path), hashlib.sha256(data).hexdigest().encode())
+    _write(path, data)
+    return path
+
+
+def add(key, data):
+    """Keep a NEFF; returns its path."""
+    try:
+        path = _keep(key, data)
+    except OSError as error:
+        if _own[0] == os.getpid():
+            raise
+        _without_cache(error)
+        path = _keep(key, data)
+    trim(path.parent)
     return path
 
 
@@ -93,20 +179,23 @@ def sweep(place):
                 path.unlink()
 
 
-def trim(place, newest):
-    """Delete what was used least lately, until the rest is small enough."""
+def trim(place):
+    """Delete what was used least lately, until the rest is small enough. What was used in the last
+    minute stays: this process or another one may be about to load it.
+    """
     sweep(place)
     files = []
-    # Others are still being written by this process or another one.
     for path in place.glob("*.neff"):
         with contextlib.suppress(OSError):
             status = path.stat()
-            files.append((status.st_mtime_ns, status.st_size, path))
+            files.append((status.st_mtime, status.st_size, path))
     total = sum(size for _, size, _ in files)
-    for _, size, path in sorted(files):
-        if total <= MAX_BYTES:
+    most, used = max_bytes(), time.time() - IN_USE_S
+    for changed, size, path in sorted(files):
+        if total <= most or changed > used:
             return
-        if path != newest:
+        for gone in (path, _digest_of(path)):
             with contextlib.suppress(OSError):
-                path.unlink()
-            total -= size
+                gone.unlink()
+        _whole.pop(path, None)
+        total -= size

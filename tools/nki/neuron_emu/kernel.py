@@ -10,7 +10,8 @@ import shutil
 
 import numpy as np
 
-from . import arrays, collectives, dtypes, errors, isa, lower, memo, profile, run, target
+from . import (arrays, cache, collectives, dtypes, errors, isa, lower, memo, profile, run,
+               target)
 from .eager import Eager
 from .errors import NkiCheckError, NkiError, NkiValidationError, refuse
 from .tensor import MemoryRegion, NkiTensor
@@ -450,7 +451,7 @@ class Kernel:
         generation = target.choose(4 if simulated else 3, self.platform_target)
         key = None if simulated else self._key(arguments, generation, ranks)
         found = None if key is None else self._compiled.get(key)
-        if found is None or not os.path.exists(found.path):
+        if found is None or not cache.is_whole(found.path):
             found = self._trace(arguments, generation, simulated, ranks)
             if key is not None:
                 if len(self._compiled) >= 256:

@@ -66,8 +66,12 @@ def nrtpy():
 def lnc_of_environment():
     """What the variables of libnrt say, or None."""
     for name in LNC:
-        if os.environ.get(name):
-            return int(os.environ[name])
+        text = os.environ.get(name)
+        if text and text not in ("1", "2"):
+            raise NkiError(f"{name}={text}: it is the number of physical cores of a logical one, "
+                           "1 or 2")
+        if text:
+            return int(text)
     return None
 
 

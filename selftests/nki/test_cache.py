@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: MIT
+"""The cache of NEFFs: what is kept, what is damaged, and several processes at once."""
+
+import hashlib
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import nki
+import nki.language as nl
+from neuron_emu import cache, run
+
+LIMIT = "NEURON_EMU_NKI_CACHE_BYTES"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def numbers(*shape):
+    """Random FP32 numbers."""
+    return np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+
+
+def triple(a):
+    """3 a."""
+    out = nl.ndarray(a.shape, a.dtype, buffer=nl.shared_hbm)
+    nl.store(out, nl.multiply(nl.load(a), 3.0))
+    return out
+
+
+@pytest.fixture(name="folder")
+def own_folder(tmp_path, monkeypatch):
+    """A cache that only this test has."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(cache, "_own", (None, None))
+    return tmp_path / cache.FOLDER
+
+
+def neffs(folder):
+    """The files that are programs."""
+    return sorted(folder.glob("*.neff"))
+
+
+def age(path, seconds):
+    """Make a file look as if it had been used some time ago."""
+    then = path.stat().st_mtime - seconds
+    os.utime(path, (then, then))
+
+
+def test_it_is_by_content_and_bounded(folder, monkeypatch):
+    cache.add("old", b"x" * 1000)
+    assert cache.find("old").parent == folder
+    monkeypatch.setenv(LIMIT, "1500")
+    cache.add("new", b"y" * 1000)
+    # It was used just now, and somebody may be about to load it.
+    assert cache.find("old") is not None
+    age(folder / "old.neff", cache.IN_USE_S + 1)
+    cache.add("newer", b"z" * 10)
+    assert cache.find("old") is None
+    assert cache.find("new").read_bytes() == b"y" * 1000
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "new.neff", "new.sha256", "newer.neff", "newer.sha256"]
+
+
+def test_files_of_other_processes_are_spared(folder, monkeypatch):
+    cache.add("first", b"x")
+    part = folder / "other.part"
+    part.write_bytes(b"x" * 100)
+    monkeypatch.setenv(LIMIT, "1")
+    cache.add("second", b"x")
+    assert part.exists()
+    # Its process has died.
+    os.utime(part, (0, 0))
+    cache.add("third", b"x")
+    assert not part.exists()
+
+
+def test_a_neff_that_was_deleted(folder):
+    a, kernel = numbers(4, 8), nki.jit(triple)
+    kernel(a)
+    for path in neffs(folder):
+        path.unlink()
+    run.close()
+    np.testing.assert_array_equal(kernel(a), a * 3)
+
+
+def cut(path):
+    """Half of the file is missing."""
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def flip(path):
+    """A bit has changed, and nothing else tells of it."""
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+def lose(path):
+    """The digest is missing, as after a crash between the two."""
+    path.with_suffix(".sha256").unlink()
+
+
+@pytest.mark.parametrize("damage", [cut, flip, lose])
+@pytest.mark.parametrize("same_kernel", [False, True])
+def test_a_damaged_neff_is_built_anew(folder, damage, same_kernel):
+    a, kernel = numbers(4, 8), nki.jit(triple)
+    kernel(a)
+    path, = neffs(folder)
+    good = path.read_bytes()
+    damage(path)
+    # Another process has not seen it whole.
+    cache._whole.clear()
+    run.close()
+    np.testing.assert_array_equal((kernel if same_kernel else nki.jit(triple))(a), a * 3)
+    assert path.read_bytes() == good
+
+
+def test_a_folder_that_cannot_be_made(monkeypatch, capfd, folder):
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/none")
+    a = numbers(4, 8)
+    np.testing.assert_array_equal(nki.jit(triple)(a), a * 3)
+    np.testing.assert_array_equal(nki.jit(triple)(a + 1), (a + 1) * 3)
+    said = capfd.readouterr().err.splitlines()
+    assert len(said) == 1 and "kernels are not cached: " in said[0] and "/proc/" in said[0]
+    # It goes with the process.
+    place = cache.folder()
+    assert neffs(place) and not folder.exists()
+    cache._remove(os.getpid() + 1, place)
+    assert place.exists()
+    cache._remove(os.getpid(), place)
+    assert not place.exists()
+
+
+@pytest.mark.parametrize("value", ["512M", "-1", "1e9"])
+def test_a_limit_that_is_no_number(monkeypatch, value):
+    monkeypatch.setenv(LIMIT, value)
+    with pytest.raises(nki.NkiError, match=f"^{LIMIT}={value}: it is a number of bytes, such as"):
+        nki.jit(triple)(numbers(4, 8))
+
+
+FILL = """
+import sys
+import numpy as np
+import nki, nki.language as nl
+
+@nki.jit
+def scale(a, factor):
+    out = nl.ndarray(a.shape, a.dtype, buffer=nl.shared_hbm)
+    nl.store(out, nl.multiply(nl.load(a), factor))
+    return out
+
+print("ready", flush=True)
+sys.stdin.readline()
+a = np.ones((4, 8), np.float32)
+for factor in range(1, 9):
+    assert (scale(a, float(factor)) == factor).all(), factor
+"""
+PROCESSES = 4
+# Of the kernels of that script.
+KERNELS = 8
+
+
+def environment(folder, limit):
+    """Of the script."""
+    library = pathlib.Path(os.environ["NEURON_EMU_BUILDER"]).parents[2] / "libnrt"
+    return os.environ | {
+        "PYTHONPATH": f"{ROOT / 'tools/nki'}:{ROOT / 'libnrt/python'}", LIMIT: str(limit),
+        "LD_LIBRARY_PATH": str(library), "XDG_CACHE_HOME": str(folder.parents[1])}
+
+
+def test_processes_that_fill_it_at_once(folder, tmp_path):
+    """All want the same programs, and throw away the same old ones to make room."""
+    folder.mkdir(parents=True)
+    for i in range(50):
+        (folder / f"{i}.neff").write_bytes(bytes(10000))
+        (folder / f"{i}.sha256").write_text("0")
+        os.utime(folder / f"{i}.neff", (i, i))
+    script = tmp_path / "fill.py"
+    script.write_text(FILL)
+    processes = [subprocess.Popen([sys.executable, script], stdin=subprocess.PIPE, text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  env=environment(folder, 5000)) for _ in range(PROCESSES)]
+    try:
+        for process in processes:
+            assert process.stdout.readline() == "ready\n"
+        for process in processes:
+            process.stdin.write("\n")
+            process.stdin.flush()
+        said = [process.communicate(timeout=300)[1] for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+    assert [process.returncode for process in processes] == [0] * PROCESSES, said
+    found = neffs(folder)
+    assert len(found) == KERNELS
+    assert len(list(folder.iterdir())) == 2 * KERNELS
+    for path in found:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        assert path.with_suffix(".sha256").read_text() == digest
