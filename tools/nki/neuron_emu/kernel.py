@@ -412,6 +412,12 @@ class Kernel:
         """Does it run as in nki.simulate()?"""
         return self.simulated or os.environ.get("NKI_SIMULATOR") == "1"
 
+    def _refuse_imprecise(self):
+        """The chip computes the bits that it computes."""
+        if os.environ.get("NKI_PRECISE_FP", "") not in ("", "1"):
+            raise NkiError(f"NKI_PRECISE_FP={os.environ['NKI_PRECISE_FP']}: nki.simulate() has the "
+                           "bits of the chip, each tile in its own type; unset the variable")
+
     @property
     def is_checked(self):
         """Does the chip look for errors?"""
@@ -448,6 +454,8 @@ class Kernel:
         """(Compiled, Arguments) for these arguments; the kernel is one of so many ranks."""
         arguments = Arguments(self.func, args, kwargs)
         simulated = self.is_simulated
+        if simulated:
+            self._refuse_imprecise()
         generation = target.choose(4 if simulated else 3, self.platform_target)
         key = None if simulated else self._key(arguments, generation, ranks)
         found = None if key is None else self._compiled.get(key)
