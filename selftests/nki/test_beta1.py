@@ -400,13 +400,20 @@ def test_a_quotient_of_integers():
     np.testing.assert_array_equal(run(kernel, a), a / np.float32(8))
 
 
+EACH_TARGET = pytest.mark.parametrize("target", ["trn1", "trn2", "trn3"])
+
+
+@pytest.mark.parametrize("kind", ["float32", "bfloat16", "float16", "int32", "int8"])
 @pytest.mark.parametrize("shape", [(128, 128), (96, 64), (32, 32), (16, 8)])
-def test_transpose(shape):
+@EACH_TARGET
+def test_transpose(target, shape, kind, monkeypatch):
+    monkeypatch.setenv("NEURON_PLATFORM_TARGET_OVERRIDE", target)
     a = numbers(*shape)
 
     def kernel(a):
         out = output(a, shape[::-1])
-        nl.store(out, nisa.nc_transpose(nl.load(a)))
+        x = nl.copy(nl.load(a), dtype=getattr(nl, kind))
+        nl.store(out, nl.copy(nisa.nc_transpose(x), dtype=nl.float32))
         return out
 
     np.testing.assert_array_equal(run(kernel, a), a.T)
@@ -414,8 +421,10 @@ def test_transpose(shape):
 
 @pytest.mark.parametrize("kind", [nl.float8_e4m3, nl.float8_e5m2])
 @pytest.mark.parametrize("assigned", [False, True])
-def test_transpose_of_bytes(kind, assigned):
+@EACH_TARGET
+def test_transpose_of_bytes(target, kind, assigned, monkeypatch):
     """The tensor engine makes 16 bits of 8; the result has 8 again."""
+    monkeypatch.setenv("NEURON_PLATFORM_TARGET_OVERRIDE", target)
     a = (np.arange(96 * 64).reshape(96, 64) * 5 % 9).astype(np.float32)
 
     def kernel(a):

@@ -301,6 +301,23 @@ TABLE.case("nc_transpose from PSUM to PSUM on the vector engine",
 TABLE.case("nc_transpose on the tensor engine",
            lambda: put((4, 3), F32, nisa.nc_transpose, tile(A), engine=nisa.engine.tensor,
                        psum=True), A.T)
+for _dtype in ("bfloat16", "float16", "int16", "uint16"):
+    TABLE.case(f"nc_transpose of {_dtype} on the tensor engine",
+               lambda dtype=_dtype: put((4, 3), dtype, nisa.nc_transpose, tile(WHOLE, dtype),
+                                        engine=nisa.engine.tensor, psum=True), WHOLE.T)
+BITS = np.array([[-1, 0x7fffffff, 5], [-0x80000000, 0x7fc00000, -0x123457]], np.int32)
+TABLE.case("nc_transpose of int32 on the tensor engine, bit for bit",
+           lambda: put((3, 2), "int32", nisa.nc_transpose, tile(BITS),
+                       engine=nisa.engine.tensor, psum=True), BITS.T)
+for _dtype in ("float8_e5m2", "int8"):
+    TABLE.case(f"nc_transpose of {_dtype} on the tensor engine, as 8 bits",
+               lambda dtype=_dtype: put((4, 3), dtype, nisa.nc_transpose,
+                                        tile(np.sign(A) * 2, dtype), engine=nisa.engine.tensor,
+                                        psum=True), (np.sign(A) * 2).T, 2, 2)
+TABLE.case("nc_transpose of two free dimensions of bfloat16 on the tensor engine",
+           lambda: put((4, 3), "bfloat16", nisa.nc_transpose,
+                       tile(WHOLE.reshape(3, 2, 2), "bfloat16"), engine=nisa.engine.tensor,
+                       psum=True), WHOLE.T)
 TABLE.case("nc_transpose of NaN and infinities on the tensor engine",
            lambda: put((3, 1), F32, nisa.nc_transpose, tile(rows([NAN, INF, -INF])),
                        engine=nisa.engine.tensor, psum=True), rows([NAN], [INF], [-INF]), 3)

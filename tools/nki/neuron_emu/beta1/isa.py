@@ -374,7 +374,9 @@ def nc_transpose(data, *, mask=None, dtype=None, engine=engine.unknown, **kwargs
     kind = name_of(dtype) or data.kind
     small = free <= 32 and data.shape[0] <= 32
     on_vector = engine is isa.engine.vector or engine is not isa.engine.tensor and small
-    wide = not on_vector and _dtypes.SIZE[data.kind] == 1
+    byte = not on_vector and _dtypes.SIZE[data.kind] == 1
+    # On NeuronCore-v2 a transposition is a product, and its numbers get the type of data.
+    wide = byte and get_nc_version().value > 2
     memory = SBUF if on_vector or wide else PSUM
     if box is None:
         return nothing(shape, kind, memory)
@@ -386,7 +388,9 @@ def nc_transpose(data, *, mask=None, dtype=None, engine=engine.unknown, **kwargs
         if wide:
             _transpose_bytes(dst, part)
             return
-        into = dst if dst.dtype == part.dtype else core.ndarray(dst.shape, part.dtype, memory)
+        direct = dst.dtype == part.dtype and (on_vector or dst.buffer is PSUM)
+        into = dst if direct else core.ndarray(
+            dst.shape, part.dtype, SBUF if on_vector else PSUM)
         isa.nc_transpose(into, part, isa.engine.vector if on_vector else isa.engine.tensor)
         if into is not dst:
             isa.tensor_copy(dst, into)

@@ -9,6 +9,7 @@ from ..errors import refuse
 from ..tensor import merge_dims
 from ..trace import TENSOR, VECTOR, current
 from .common import PSUM, SBUF, chosen, member, needs, packed
+from .compute import tensor_copy
 from .constants import identity
 from .enums import engine as engines
 from .enums import matmul_perf_mode
@@ -235,14 +236,51 @@ def nc_transpose(dst, data, engine=engines.unknown, name=None):
         same_type(dst, data, function)
         return trace.add(_TRANSPOSE, VECTOR, (packed(dst, "dst", function, VECTOR),
                                               packed(data, "data", function, VECTOR)))
-    if data.dtype not in dtypes.FLOATS and dst.itemsize == data.itemsize:
-        name = _AS_FLOAT[data.itemsize]
-        dst, data = dst.view(name), data.view(name)
-    flags = _TRANSPOSED
+    if trace.generation == 2 and not (dst.dtype in _WIDE and data.dtype in dtypes.FLOATS):
+        # These are not looked at until the copies, whose errors would have other names.
+        packed(dst, "dst", function, TENSOR, PSUM)
+        packed(data, "data", function, TENSOR, SBUF)
+        same_type(dst, data, function)
+        return _transpose_numbers(dst, data)
+    if data.dtype not in dtypes.FLOATS:
+        dst = dst.view(_AS_FLOAT[dst.itemsize]) if dst.itemsize == data.itemsize else dst
+        data = data.view(_AS_FLOAT[data.itemsize])
+    return _transpose_product(dst, data)
+
+
+def _transpose_product(dst, data):
+    """The product of data with the identity."""
+    function = "nc_transpose"
     unit = identity(data.shape[0], data.dtype)
-    return trace.add(_MATMUL, TENSOR, (
+    return current().add(_MATMUL, TENSOR, (
         packed(dst, "dst", function, TENSOR, PSUM), packed(data, "data", function, TENSOR, SBUF),
-        packed(unit, "identity", function, TENSOR, SBUF)), flags=flags)
+        packed(unit, "identity", function, TENSOR, SBUF)), flags=_TRANSPOSED)
+
+
+def _transpose_numbers(dst, data):
+    """On NeuronCore-v2 a transposition is a product, which is FP32: its numbers are copied to dst.
+    It has the numbers of all types of up to 16 bits; integers of 32 bits are turned in halves.
+    """
+    trace = current()
+    count, free = data.shape[0], data.size // data.shape[0]
+    if data.dtype in dtypes.FLOATS:
+        turned = trace.ndarray((free, count), "float32", PSUM)
+        _transpose_product(turned, data)
+        return tensor_copy(dst, turned)
+    if data.itemsize < 4:
+        numbers = trace.ndarray((count, free), "float32")
+        tensor_copy(numbers, data)
+        turned = trace.ndarray((free, count), "float32", PSUM)
+        _transpose_product(turned, numbers)
+        return tensor_copy(dst, turned)
+    whole, result = trace.ndarray((count, free), data.dtype), trace.ndarray((free, count),
+                                                                           data.dtype)
+    tensor_copy(whole, data)
+    for half in (0, 1):
+        turned = trace.ndarray((free, count), "uint16", PSUM)
+        _transpose_numbers(turned, whole.view("uint16")[:, half::2])
+        tensor_copy(result.view("uint16")[:, half::2], turned)
+    return tensor_copy(dst, result)
 
 
 def same_type(dst, data, function):
