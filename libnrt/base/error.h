@@ -8,9 +8,12 @@
 
 #include <nrt/nrt_status.h>
 
+/* Bytes of a line. */
+#define NRT_ERROR_TEXT	768
+
 struct nrt_error {
 	NRT_STATUS status;
-	char text[768];
+	char text[NRT_ERROR_TEXT];
 };
 
 /* Set @error; returns @status, so that a caller can return it directly. */

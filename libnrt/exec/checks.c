@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,8 +121,23 @@ static bool same(const struct finding *a, const struct finding *b)
 		same_actor(&a->report.other, &a->other, &b->report.other, &b->other));
 }
 
+/* A line in the log. Who asks for the first line of several has @first, else NULL. */
+static __attribute__((format(printf, 3, 4))) void say(const char *call, char *first,
+						      const char *format, ...)
+{
+	char line[NRT_ERROR_TEXT];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	nrt_warn(call, "%s", line);
+	if (first && !*first)
+		memcpy(first, line, sizeof(line));
+}
+
 static void tell(const struct nrt_model *model, const char *name, const struct finding *finding,
-		 uint32_t more)
+		 uint32_t more, char *first)
 {
 	const struct nrt_report *report = &finding->report;
 	char who[ACTOR], other[ACTOR] = "", rest[48] = "";
@@ -131,14 +147,15 @@ static void tell(const struct nrt_model *model, const char *name, const struct f
 		describe(model, &report->other, &finding->other, other);
 	if (more)
 		snprintf(rest, sizeof(rest), "; the same of %u more descriptors", more);
-	nrt_warn(model ? "nrt_execute" : "nrta_cc_schedule", "%s, check %s: %s, %s%s%s: %s%s",
-		 name, report->kind, who, report->what, *other ? " the " : "", other,
-		 report->where, rest);
+	say(model ? "nrt_execute" : "nrta_cc_schedule", first, "%s, check %s: %s, %s%s%s: %s%s",
+	    name, report->kind, who, report->what, *other ? " the " : "", other, report->where,
+	    rest);
 }
 
 /* Each once. */
 static void tell_all(const struct nrt_model *model, const char *name,
-		     const struct nrt_report *reports, uint32_t count, struct finding *findings)
+		     const struct nrt_report *reports, uint32_t count, struct finding *findings,
+		     char *first)
 {
 	uint32_t i, k, more;
 
@@ -157,13 +174,13 @@ static void tell_all(const struct nrt_model *model, const char *name,
 			findings[k].told = true;
 			more++;
 		}
-		tell(model, name, &findings[i], more);
+		tell(model, name, &findings[i], more, first);
 	}
 }
 
 /* @model: NULL: the job is a collective of its own; @name: what ran. */
 static uint32_t tell_job(const struct nrt_model *model, const char *name,
-			 const struct nrt_core *core, uint64_t job)
+			 const struct nrt_core *core, uint64_t job, char *first)
 {
 	const struct nrt_device *device = core->device;
 	nrt_reports_fn *take = device->backend->reports;
@@ -180,14 +197,15 @@ static uint32_t tell_job(const struct nrt_model *model, const char *name,
 	findings = calloc(count, sizeof(*findings));
 	if (reports && findings) {
 		count = take(device->chip, core->index, job, reports, count);
-		tell_all(model, name, reports, count, findings);
+		tell_all(model, name, reports, count, findings, first);
 	}
 	free(findings);
 	free(reports);
 	return count;
 }
 
-uint32_t nrt_checks_tell(const struct nrt_model *model, const struct drm_neuron_wait_job *wait)
+uint32_t nrt_checks_tell(const struct nrt_model *model, const struct drm_neuron_wait_job *wait,
+			 char first[NRT_ERROR_TEXT])
 {
 	uint32_t sum = 0;
 	char name[128];
@@ -196,20 +214,20 @@ uint32_t nrt_checks_tell(const struct nrt_model *model, const struct drm_neuron_
 	snprintf(name, sizeof(name), "model \"%.64s\" on core %u", model->neff->name,
 		 model->vcore->number);
 	for (i = 0; i < model->nr_parts; i++)
-		sum += tell_job(model, name, model->parts[i].core, wait[i].job);
+		sum += tell_job(model, name, model->parts[i].core, wait[i].job, first);
 	/* A collective may be the one that comes second, and has the report then. */
 	if (model->cc)
-		sum += tell_job(model, name, model->cc_core, wait[i].job);
+		sum += tell_job(model, name, model->cc_core, wait[i].job, first);
 	return sum;
 }
 
 void nrt_checks_tell_cc(const struct nrt_core *core, uint64_t job, const char *name)
 {
-	tell_job(NULL, name, core, job);
+	tell_job(NULL, name, core, job, NULL);
 }
 
 static bool tell_output(const struct nrt_model *model, const struct neff_var *var,
-			const struct nrt_place *place)
+			const struct nrt_place *place, char *first)
 {
 	const struct nrt_device *device = place->bo->device;
 	struct nrt_unwritten found = { .count = 0 };
@@ -223,15 +241,15 @@ static bool tell_output(const struct nrt_model *model, const struct neff_var *va
 	if (found.count > found.end - found.first)
 		snprintf(rest, sizeof(rest), ", and %llu more",
 			 (unsigned long long)(found.count - (found.end - found.first)));
-	nrt_warn("nrt_execute",
-		 "model \"%.64s\" on core %u, check output: \"%.64s\", of %llu bytes, has bytes that nobody has written: %llu to %llu%s",
-		 model->neff->name, model->vcore->number, var->name,
-		 (unsigned long long)var->size, (unsigned long long)found.first,
-		 (unsigned long long)found.end - 1, rest);
+	say("nrt_execute", first,
+	    "model \"%.64s\" on core %u, check output: \"%.64s\", of %llu bytes, has bytes that nobody has written: %llu to %llu%s",
+	    model->neff->name, model->vcore->number, var->name, (unsigned long long)var->size,
+	    (unsigned long long)found.first, (unsigned long long)found.end - 1, rest);
 	return true;
 }
 
-uint32_t nrt_checks_outputs(const struct nrt_model *model, const struct nrt_binding *binding)
+uint32_t nrt_checks_outputs(const struct nrt_model *model, const struct nrt_binding *binding,
+			    char first[NRT_ERROR_TEXT])
 {
 	const struct neff *neff = model->neff;
 	uint32_t sum = 0;
@@ -240,6 +258,6 @@ uint32_t nrt_checks_outputs(const struct nrt_model *model, const struct nrt_bind
 	for (i = 0; i < neff->nr_ios; i++)
 		if (neff->ios[i]->type == NEFF_VAR_OUTPUT && neff->ios[i]->size &&
 		    binding->places[i].bo)
-			sum += tell_output(model, neff->ios[i], &binding->places[i]);
+			sum += tell_output(model, neff->ios[i], &binding->places[i], first);
 	return sum;
 }

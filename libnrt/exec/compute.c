@@ -360,11 +360,17 @@ static void dump_inputs(const struct execution *execution, NRT_STATUS status)
 		nrt_inputs_dump(execution->model, execution->binding, execution->job);
 }
 
-/* For who asks why the last execution has failed, if it has. */
-static void keep_error(struct nrt_model *model, NRT_STATUS status, const struct nrt_error *error)
+/*
+ * For who asks what was wrong with the last execution: why it has failed, if it has, and the first
+ * line of the checks, @report, if there is one.
+ */
+static void keep_error(struct nrt_model *model, const struct nrt_error *error, const char *report)
 {
+	const char *why = error->status ? error->text : "";
+
 	pthread_mutex_lock(&model->lock);
-	snprintf(model->last_error, sizeof(model->last_error), "%s", status ? error->text : "");
+	snprintf(model->last_error, sizeof(model->last_error), "%s%s%s", why,
+		 *why && *report ? "\n" : "", report);
 	pthread_mutex_unlock(&model->lock);
 }
 
@@ -374,7 +380,7 @@ static NRT_STATUS start(struct nrt_request *request)
 	NRT_STATUS status = begin_job(execution);
 
 	if (status)
-		keep_error(execution->model, status, &request->error);
+		keep_error(execution->model, &request->error, "");
 	dump_inputs(execution, status);
 	return status;
 }
@@ -385,6 +391,7 @@ static NRT_STATUS end_job(struct execution *execution)
 	struct nrt_error *error = &execution->request.error;
 	struct nrt_model *model = execution->model;
 	struct drm_neuron_wait_job wait[NRT_MAX_JOBS], all;
+	char report[NRT_ERROR_TEXT] = "";
 	struct nrt_event waiting;
 	NRT_STATUS status;
 	uint32_t reports;
@@ -398,19 +405,19 @@ static NRT_STATUS end_job(struct execution *execution)
 		nrt_exec_tell_device(model, execution->job, &all,
 				     model->cc ? &wait[model->nr_parts] : NULL);
 		tell_notices(execution);
-		reports = nrt_checks_tell(model, wait);
+		reports = nrt_checks_tell(model, wait, report);
 		status = nrt_result(model, wait, error);
 		if (!status)
-			reports += nrt_checks_outputs(model, execution->binding);
+			reports += nrt_checks_outputs(model, execution->binding, report);
 		record(model, &all, reports);
 	}
 	if (model->cc)
 		status = model->cc_ops->end(model, &wait[model->nr_parts], error);
 	if (model->group)
 		model->group->ended(model, !status);
-	keep_error(model, status, error);
 	if (!status)
 		check_numbers(execution);
+	keep_error(model, status ? error : &execution->numerical, report);
 	if (!status && execution->print)
 		print_all(execution);
 	execution->on_core.exec = execution->job;
@@ -619,6 +626,8 @@ NRT_STATUS nrt_execute_wait(const struct nrt_execute *execute, struct nrt_error 
 	if (!unit)
 		return error->status;
 	status = prepare(execute, &execution, error);
+	if (status)
+		keep_error(execute->model, error, "");
 	if (!status && execute->repeat > 1) {
 		status = run_turns(unit, &execution, execute->repeat, error);
 	} else if (!status) {

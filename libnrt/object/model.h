@@ -166,7 +166,8 @@ struct nrt_cc_ops {
  * @bindings: that nobody uses, the oldest first
  * @has_last, @last: execution that ended last
  * @last_ns: when it ended, CLOCK_MONOTONIC; 0: there was none
- * @last_error: why the execution that ended last has failed, or no text
+ * @last_error: what was wrong with the execution that ended last: why it has failed, and in the
+ *	next line the first error that the checks have found; or no text
  * @trace_bytes: of the traces of its parts, which all of them have or none
  * @traced: executions under way that may write to the traces
  * @untraced: @traced became 0
@@ -190,7 +191,7 @@ struct nrt_model {
 	bool has_last;
 	nrt_emu_execution_t last;
 	uint64_t last_ns;
-	char last_error[sizeof(((struct nrt_error *)NULL)->text)];
+	char last_error[2 * NRT_ERROR_TEXT];
 	uint64_t trace_bytes;
 	unsigned int traced;
 	pthread_cond_t untraced;

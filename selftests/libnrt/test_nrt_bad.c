@@ -11,6 +11,7 @@
 #include "kselftest_harness.h"
 
 #include <nrt/nrt_async.h>
+#include <nrt/nrt_emu.h>
 #include <nrt/nrt_sys_trace.h>
 
 #include "neuron/neff.h"
@@ -605,12 +606,16 @@ FIXTURE_TEARDOWN(numbers)
 /* The output is there all the same, and the next execution is as good as its numbers. */
 TEST_F(numbers, who_made_it)
 {
+	char text[1000];
+
 	ASSERT_EQ(NRT_SUCCESS, rig_load(&self->rig, program_nan(), 0, 0, 0));
 	EXPECT_EQ(NRT_SUCCESS, rig_run(&self->rig, self->x, self->y));
 	self->x[17] = INFINITY;
 	rig_catch();
 	EXPECT_EQ(NRT_EXEC_COMPLETED_WITH_NUM_ERR, rig_run(&self->rig, self->x, self->y));
 	expect_line("pc 1, ...|kernels/nan.c:9, made the first NaN|\"y\" has one in element 17");
+	ASSERT_EQ(NRT_SUCCESS, nrt_emu_get_last_error(self->rig.model, text, sizeof(text)));
+	EXPECT_TRUE(rig_has(text, "kernels/nan.c:9, made the first NaN"));
 	ASSERT_EQ(NRT_SUCCESS, nrt_tensor_read(self->rig.y, self->y, 0, PROGRAM_BYTES));
 	EXPECT_TRUE(isnan(self->y[17]));
 	EXPECT_EQ(0.0f, self->y[16]);

@@ -141,13 +141,15 @@ NRT_STATUS nrt_emu_get_last_execution(const nrt_model_t *model, nrt_emu_executio
 				      size_t size);
 
 /**
- * nrt_emu_get_last_error() - why the execution of a model that ended last has failed
+ * nrt_emu_get_last_error() - what was wrong with the execution of a model that ended last
  * @model: model
  * @text: what nrt_execute() has logged: the engine, file and line of the program, and the reason.
- *	It ends with a zero byte
- * @size: bytes at @text; what has no room is cut off, and 768 bytes are enough
+ *	If the execution has failed, a line says why, also of NRT_EXEC_COMPLETED_WITH_NUM_ERR; if
+ *	the checks (NEURON_EMU_CHECK) have found errors, a line has the first one. It ends with a
+ *	zero byte
+ * @size: bytes at @text; what has no room is cut off, and 1536 bytes are enough
  *
- * Return: NRT_QUEUE_EMPTY when it has not failed, or none has ended.
+ * Return: NRT_QUEUE_EMPTY when nothing was wrong, or none has ended.
  */
 NRT_STATUS nrt_emu_get_last_error(const nrt_model_t *model, char *text, size_t size);
 

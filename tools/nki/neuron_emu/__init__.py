@@ -13,13 +13,13 @@ except ImportError as _error:
            else ImportError(_WHY)) from None
 
 from .dtypes import from_float32, numpy_dtype, to_float32
-from .errors import (NkiCapacityError, NkiCheckError, NkiError, NkiRankError,
+from .errors import (NkiCapacityError, NkiCheckError, NkiError, NkiNanWarning, NkiRankError,
                      NkiValidationError)
 from .kernel import Kernel, jit, profiled, simulate
 from .ranks import run_ranks
 
 __neuron_emu__ = True
 __version__ = "0.6.0"
-__all__ = ["Kernel", "NkiCapacityError", "NkiCheckError", "NkiError", "NkiRankError",
-           "NkiValidationError", "from_float32", "jit", "numpy_dtype", "profiled", "run_ranks",
-           "simulate", "to_float32"]
+__all__ = ["Kernel", "NkiCapacityError", "NkiCheckError", "NkiError", "NkiNanWarning",
+           "NkiRankError", "NkiValidationError", "from_float32", "jit", "numpy_dtype", "profiled",
+           "run_ranks", "simulate", "to_float32"]

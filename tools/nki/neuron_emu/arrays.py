@@ -108,6 +108,20 @@ def to_numpy(value, dtype):
     return np.ascontiguousarray(dtypes.native(np.asarray(value))).reshape(value.shape)
 
 
+def bytes_have_nan(data, dtype):
+    """Is one of these elements a NaN?"""
+    if dtype not in dtypes.FLOATS or not len(data):
+        return False
+    array = np.frombuffer(data, dtypes.numpy_dtype(dtype))
+    return bool(np.isnan(dtypes.to_float32(array, dtype)).any())
+
+
+def has_nan(value, dtype):
+    """Is one of the elements of an array a NaN?"""
+    return dtype in dtypes.FLOATS and bytes_have_nan(
+        np.ascontiguousarray(to_numpy(value, dtype)).reshape(-1).view(np.uint8), dtype)
+
+
 def _has_numpy(torch, dtype):
     """Does PyTorch convert the type to NumPy and back?"""
     called = dtypes.TYPES[dtype][2]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Exceptions, and where in the kernel something happens."""
 
+import inspect
+import re
 import sys
 
 __neuron_emu__ = True
@@ -19,7 +21,21 @@ class NkiCapacityError(NkiValidationError):
 
 
 class NkiCheckError(NkiError):
-    """The chip's check has found an error in what the kernel does: a race, bytes never written."""
+    """The chip's check has found an error in what the kernel does: a race, bytes never written.
+
+    `file` and `line` are those of the first one.
+    """
+
+    def __init__(self, text, file=None, line=None):
+        super().__init__(text)
+        self.file = file
+        self.line = line
+
+
+class NkiNanWarning(UserWarning):
+    """With the check: a kernel whose inputs have no NaN has made one. It is warned of at the line
+    of the kernel.
+    """
 
 
 class NkiRankError(NkiError):
@@ -57,6 +73,24 @@ def raised_at(error):
             found = f"{entry.tb_frame.f_code.co_filename}:{entry.tb_lineno}"
         entry = entry.tb_next
     return found
+
+
+# What libnrt writes before and after the place of an instruction or a transfer.
+_PLACE = re.compile(r"(?:pc|descriptor|packet) \d+, (.+?):(\d+)[,:]")
+_CUT = "..."
+
+
+def told_place(text, function):
+    """(file, line) that a line of libnrt names first; those of the kernel where it names none."""
+    code = inspect.unwrap(function).__code__
+    found = _PLACE.search(text)
+    if found is None:
+        return code.co_filename, code.co_firstlineno
+    file, line = found[1], int(found[2])
+    # Of a long path libnrt shows the end.
+    if file.startswith(_CUT) and code.co_filename.endswith(file[len(_CUT):]):
+        file = code.co_filename
+    return file, line
 
 
 def refuse(function, rule, value=None, fix=None):

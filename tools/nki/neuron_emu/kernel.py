@@ -7,6 +7,7 @@ import inspect
 import os
 import pathlib
 import shutil
+import warnings
 
 import numpy as np
 
@@ -86,7 +87,7 @@ def _signature(function):
 class Compiled:
     """A kernel for certain shapes: its NEFF, its tensors, and what it returns."""
 
-    def __init__(self, key, path, tensors, result, generation, lnc, ranks):
+    def __init__(self, key, path, tensors, result, generation, lnc, ranks, brings_nan):
         self.key = key
         self.path = path
         self.tensors = tensors
@@ -95,12 +96,24 @@ class Compiled:
         self.lnc = lnc
         # How many run together, or None: it has nothing to do with others.
         self.ranks = ranks
+        # Has one of its constants a NaN, or what looks like one?
+        self.brings_nan = brings_nan
+
+    def _numbers(self, arguments, check):
+        """Is a NaN worth a warning? Not where it may have come from outside. Ranks that run
+        together are not looked at: the trace that this needs would make their times inexact.
+        """
+        if not check or self.ranks is not None or self.brings_nan:
+            return False
+        return not any(arrays.has_nan(arguments.arrays[name], dtype)
+                       for name, _, dtype, role in self.tensors if role in ("input", "inout"))
 
     def run(self, arguments, check, trace=None):
         """Execute it with arrays; returns what the kernel returns, and the execution."""
+        numbers = self._numbers(arguments, check)
         with run.lock:
             program = run.gang([(self.key, self.path, self.tensors)], self.generation, self.lnc,
-                               check, 1, [0], self.ranks)[0]
+                               check, 1, [0], self.ranks, numbers)[0]
             self.write(program, arguments)
             execution = program.execute(trace)
             results = self.read(program)
@@ -480,8 +493,11 @@ class Kernel:
         tensors = [(s.name, s.host[0], s.host[1], s.role) for s in traces[0].hbm
                    if s.role in ("input", "output", "inout")]
         together = ranks > 1 or traces[0].collectives
+        brings_nan = any(trace.integers_as_floats for trace in traces) or any(
+            arrays.bytes_have_nan(s.constant, s.host[1]) for trace in traces
+            for s in trace.hbm if s.constant is not None)
         return Compiled(key, path, tensors, result, generation, tracer.lnc,
-                        ranks if together else None)
+                        ranks if together else None, brings_nan)
 
     def __call__(self, *args, **kwargs):
         from .trace import is_tracing
@@ -494,14 +510,22 @@ class Kernel:
         return result
 
     def keep(self, executions, profiles=None):
-        """What the device tells of a call; NkiCheckError if its check has found errors."""
+        """What the device tells of a call; NkiCheckError if its check has found errors. Of a NaN
+        it warns.
+        """
         self._executions.append(executions)
         if profiles:
             self._profiles.append(profiles)
+        for nan in (execution.nan for execution in executions if execution.nan):
+            file, line = errors.told_place(nan, self.func)
+            warnings.warn_explicit(f"{file}:{line}: {nan}", errors.NkiNanWarning, file, line)
         reports = sum(execution.reports for execution in executions)
         if self.is_checked and reports:
-            raise NkiCheckError(f"{self.func.__name__}: the check of the chip has found "
-                                f"{reports} errors; the log names each with its line")
+            first = next((e.report for e in executions if e.report), "")
+            file, line = errors.told_place(first, self.func)
+            raise NkiCheckError(f"{file}:{line}: {self.func.__name__}: the check of the chip has "
+                                f"found errors ({reports}; the log has all). The first one: "
+                                f"{first}", file, line)
 
 
 def jit(func=None, *, check=None, platform_target=None, schedule=None, mode="auto", **options):

@@ -21,8 +21,12 @@ __neuron_emu__ = True
 # In the source tree nrtpy is a folder of libnrt; installed, it is beside this package.
 _TREE = pathlib.Path(__file__).resolve().parents[3] / "libnrt/python"
 KEEP = 32
-# Bytes of the longest line of nrt_emu_get_last_error()
-ERROR_SIZE = 768
+# Bytes of the longest text of nrt_emu_get_last_error()
+ERROR_SIZE = 1536
+# NRT_EXEC_COMPLETED_WITH_NUM_ERR
+NUMERICAL_ERROR = 1003
+# What asks libnrt for such errors; the first one is set for the check where neither is.
+NUMBERS = ("NEURON_FAIL_ON_NAN", "NEURON_RT_NUMERICAL_ERRORS_VERBOSITY")
 # NRT_EMU_INEXACT of an execution
 INEXACT = 1
 LNC = ("NEURON_LOGICAL_NC_CONFIG", "NEURON_RT_VIRTUAL_CORE_SIZE")
@@ -39,6 +43,10 @@ class Execution(ctypes.Structure):
                 ("wall_ns", ctypes.c_uint64), ("instructions", ctypes.c_uint64),
                 ("dma_bytes", ctypes.c_uint64), ("flags", ctypes.c_uint32),
                 ("reports", ctypes.c_uint32)]
+
+    # What libnrt says of the first NaN, and of the first error that the check has found
+    nan = None
+    report = None
 
     @property
     def device_ns(self):
@@ -101,7 +109,7 @@ def _backend(check):
     return "embedded"
 
 
-def runtime(generation, lnc, check, chips=1):
+def runtime(generation, lnc, check, chips=1, numbers=False):
     """The runtime for a kernel; one with another mode, or too few chips, is closed first."""
     global _mode, _chips
     module = nrtpy()
@@ -110,7 +118,7 @@ def runtime(generation, lnc, check, chips=1):
         raise NkiError(f"the kernel is launched with LNC {lnc}, but {' or '.join(LNC)} is {told}: "
                        f"launch it as kernel[{told}](...), or unset the variable")
     backend = _backend(check)
-    mode = (os.getpid(), backend, generation, lnc, check)
+    mode = (os.getpid(), backend, generation, lnc, check, numbers)
     if _mode != mode or chips > _chips:
         close()
         changes = {"NEURON_RT_BACKEND": backend, LNC[0]: str(lnc), "NEURON_EMU_QUIET": "1"}
@@ -121,6 +129,8 @@ def runtime(generation, lnc, check, chips=1):
                 changes["NEURON_EMU_INSTANCE"] = f"{chip}:{chips}" if chips > 1 else chip
         if check:
             changes["NEURON_EMU_CHECK"] = "memory"
+        if numbers:
+            changes[NUMBERS[0]] = "TRUE"
         with _environment(changes):
             module.get_nrtpy_singleton()
         _mode, _chips = mode, chips
@@ -141,21 +151,21 @@ atexit.register(close)
 
 
 def _ended_by_interrupt(execute):
-    """Execute in a thread while this one waits, because a KeyboardInterrupt is not raised during a
-    call of a library; then the runtime is closed, which ends what its cores do. Only the main
-    thread is interrupted, so any other one executes by itself.
+    """What `execute` returns. It runs in a thread while this one waits, because a
+    KeyboardInterrupt is not raised during a call of a library; then the runtime is closed, which
+    ends what its cores do. Only the main thread is interrupted, so any other one executes by
+    itself.
     """
-    failed = []
+    failed, results = [], []
 
     def run():
         try:
-            execute()
+            results.append(execute())
         except BaseException as error:
             failed.append(error)
 
     if threading.current_thread() is not threading.main_thread():
-        execute()
-        return
+        return execute()
     thread = threading.Thread(target=run, name="execution", daemon=True)
     thread.start()
     try:
@@ -166,16 +176,19 @@ def _ended_by_interrupt(execute):
         raise
     if failed:
         raise failed[0]
+    return results[0]
 
 
 class Loaded:
     """A NEFF on a core, with tensors for its inputs and outputs.
 
     `ranks` is (rank, number of ranks) of a NEFF that several ranks run together, or None.
+    `numbers`: an execution that made a NaN tells of it, and is no error.
     """
 
-    def __init__(self, neff, tensors, core=0, ranks=None):
+    def __init__(self, neff, tensors, core=0, ranks=None, numbers=False):
         module = nrtpy()
+        self.numbers = numbers
         self.runtime = module.get_nrtpy_singleton()
         self.model = self.runtime.load_model(neff, core, ranks)
         self.tensors = {}
@@ -208,22 +221,39 @@ class Loaded:
             saved = sys.modules["nrtpy.model"].saved_trace(self.model, trace)
         try:
             with saved:
-                _ended_by_interrupt(
-                    lambda: self.runtime.execute(self.model, self.inputs, self.outputs))
+                made_nan = _ended_by_interrupt(self._execute)
         except sys.modules["nrtpy.libnrt"].NrtError as error:
-            self._explain(error)
+            for line in self._told():
+                error.add_note(line)
             raise
-        return self.last()
+        execution = self.last()
+        told = self._told() if made_nan or execution.reports else []
+        execution.nan = told.pop(0) if made_nan and told else None
+        execution.report = told[0] if told else None
+        return execution
 
-    def _explain(self, error):
-        """The status is all that nrtpy's exception has; the note has line and reason."""
+    def _execute(self):
+        """Did it make a NaN? It has ended well, and its outputs are there."""
+        try:
+            self.runtime.execute(self.model, self.inputs, self.outputs)
+        except sys.modules["nrtpy.libnrt"].NrtError as error:
+            if error.status != NUMERICAL_ERROR or not self.numbers:
+                raise
+            return True
+        return False
+
+    def _told(self):
+        """What libnrt says of the last execution, in lines: why it failed, and the first error
+        that the check has found. The status is all that nrtpy's exception has.
+        """
         text = ctypes.create_string_buffer(ERROR_SIZE)
         library = sys.modules["nrtpy.libnrt"].LIBNRT
         # Another thread may have closed the runtime, and so ended the execution.
         with contextlib.suppress(nrtpy().NrtpyError):
             if library.nrt_emu_get_last_error(self.model.pointer(), text,
                                               ctypes.c_size_t(ERROR_SIZE)) == 0:
-                error.add_note(text.value.decode(errors="replace"))
+                return text.value.decode(errors="replace").splitlines()
+        return []
 
     def unload(self):
         """It leaves the core, also while somebody still refers to it."""
@@ -257,22 +287,24 @@ def _make_way(wanted):
             program.unload()
 
 
-def gang(programs, generation, lnc, check, chips, cores, ranks):
+def gang(programs, generation, lnc, check, chips, cores, ranks, numbers=False):
     """Programs (key, NEFF, tensors) on cores of several chips, as loaded() has one of them.
 
     `ranks`: how many run together, each program as one of them; None: it is by itself.
+    `numbers`: look for NaNs, unless the environment says something of them.
     """
+    numbers = numbers and not any(os.environ.get(name) for name in NUMBERS)
     with lock:
         if check:
             close()
-        runtime(generation, lnc, check, chips)
+        runtime(generation, lnc, check, chips, numbers)
         mode = (tuple(key for key, _, _ in programs), generation, lnc, check, os.getpid(),
-                tuple(cores), ranks)
+                numbers, tuple(cores), ranks)
         if ranks is not None:
             _make_way(mode)
         found = _loaded.pop(mode, None)
         if found is None:
-            found = [Loaded(neff, tensors, core, None if ranks is None else (rank, ranks))
+            found = [Loaded(neff, tensors, core, None if ranks is None else (rank, ranks), numbers)
                      for rank, ((_, neff, tensors), core) in enumerate(zip(programs, cores))]
         _loaded[mode] = found
         while len(_loaded) > KEEP:

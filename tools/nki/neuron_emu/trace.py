@@ -116,6 +116,8 @@ class Trace:
         self.patches = []
         self.tiles = 0
         self.files = {}
+        # Has an instruction integers that pass as floats, and may look like NaNs?
+        self.integers_as_floats = False
         self.hbm = []
         self.told = []
         self.constants = {}

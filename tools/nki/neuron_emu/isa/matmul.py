@@ -243,6 +243,7 @@ def nc_transpose(dst, data, engine=engines.unknown, name=None):
         same_type(dst, data, function)
         return _transpose_numbers(dst, data)
     if data.dtype not in dtypes.FLOATS:
+        trace.integers_as_floats = True
         dst = dst.view(_AS_FLOAT[dst.itemsize]) if dst.itemsize == data.itemsize else dst
         data = data.view(_AS_FLOAT[data.itemsize])
     return _transpose_product(dst, data)
