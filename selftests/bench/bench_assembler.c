@@ -3,7 +3,8 @@
  * Assembler, builder library and disassembler: instructions in a second of processor time up to
  * the packed NEFF, the same of a program of a tenth, the host's pace at cutting such a text into
  * words, and the memory that each instruction takes. The builder is measured with waits written
- * by hand, and with those that it makes itself (auto).
+ * by hand, with those that it makes itself (auto), and with nb_schedule() before these: a program
+ * that is one region, and one that has a region every few instructions.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,11 +18,12 @@
 
 #define LARGE		400000u
 #define SMALL		(LARGE / 10)
-#define MEMORY_LARGE	1000000u
-#define MEMORY_SMALL	100000u
+#define SCHEDULED	100000u
+#define MEMORY		1000000u
 
 #define GOAL_RATE	2.0	/* million instructions a second */
 #define GOAL_LINEAR	0.8	/* of the rate of a small program, which fits the caches */
+#define GOAL_SCHEDULE	0.6	/* the same; heaps are deeper, too, and all nodes are in memory */
 #define GOAL_BYTES	400.0
 
 /* What programs are made of, one line each. */
@@ -218,6 +220,38 @@ static double time_auto(unsigned int count)
 	return time_packing(nb, begin);
 }
 
+/* Regions of eight instructions. */
+static struct nb_program *build_regions(unsigned int count)
+{
+	struct nb_program *nb = nb_new("bench");
+	unsigned int i;
+
+	if (!nb)
+		fail("out of memory");
+	nb_auto(nb);
+	for (i = 0; i < count; i++)
+		if (i % 9 == 8)
+			nb_notify(nb, NEURON_ENGINE_VECTOR, i);
+		else
+			nb_reg_set(nb, NEURON_ENGINE_VECTOR, i % 9, i);
+	return nb;
+}
+
+typedef struct nb_program *build_fn(unsigned int count);
+
+/* nb_schedule() alone. */
+static double time_schedule(build_fn *build, unsigned int count)
+{
+	struct nb_program *nb = build(count);
+	double begin = figure_thread_now(), end;
+
+	if (nb_schedule(nb, NULL))
+		fail(nb_error(nb));
+	end = figure_thread_now();
+	nb_free(nb);
+	return end - begin;
+}
+
 static double time_disassembler(const void *neff, size_t size)
 {
 	char error[AS_ERROR_MAX];
@@ -303,6 +337,26 @@ static void measure_rates(struct figures *figures, unsigned int rounds)
 	free(little.text);
 }
 
+static void measure_schedule(struct figures *figures, unsigned int rounds, build_fn *build,
+			     const char *name, const char *beside)
+{
+	double large[FIGURE_MAX_ROUNDS], small[FIGURE_MAX_ROUNDS];
+	unsigned int i;
+
+	for (i = 0; i < rounds; i++) {
+		large[i] = time_schedule(build, SCHEDULED);
+		small[i] = time_schedule(build, SCHEDULED / 10);
+	}
+	figure_rates(large, rounds, SCHEDULED * 1e-6);
+	figure_rates(small, rounds, SCHEDULED * 1e-7);
+	figures_add(figures, (struct figure){
+		.name = name, .unit = "Minst/s", .goal = FIGURE_NONE,
+	}, large, NULL, rounds);
+	figures_add(figures, (struct figure){
+		.name = beside, .unit = "Minst/s", .goal = GOAL_SCHEDULE,
+	}, large, small, rounds);
+}
+
 static int write_file(struct nb_program *nb, const char *path)
 {
 	if (nb_write(nb, path))
@@ -324,6 +378,15 @@ static int build_to_file(unsigned int count, const char *path)
 	return write_file(build_auto(count), path);
 }
 
+static int schedule_to_file(unsigned int count, const char *path)
+{
+	struct nb_program *nb = build_auto(count);
+
+	if (nb_schedule(nb, NULL))
+		fail(nb_error(nb));
+	return write_file(nb, path);
+}
+
 typedef int to_file_fn(unsigned int count, const char *path);
 
 /* The most memory that a process of its own has had, in bytes. */
@@ -343,7 +406,9 @@ static double peak(to_file_fn *to_file, unsigned int count, const char *path)
 	return usage.ru_maxrss * 1024.0;
 }
 
-static void measure_memory(struct figures *figures, const char *name, to_file_fn *to_file)
+/* Of an instruction, by programs of @count of them and of a tenth. */
+static void measure_memory(struct figures *figures, const char *name, to_file_fn *to_file,
+			   unsigned int count, double goal)
 {
 	char path[] = "/tmp/bench-assembler-XXXXXX";
 	int fd = mkstemp(path);
@@ -352,11 +417,11 @@ static void measure_memory(struct figures *figures, const char *name, to_file_fn
 	if (fd < 0)
 		fail("no temporary file");
 	close(fd);
-	bytes = (peak(to_file, MEMORY_LARGE, path) - peak(to_file, MEMORY_SMALL, path)) /
-		(MEMORY_LARGE - MEMORY_SMALL);
+	bytes = (peak(to_file, count, path) - peak(to_file, count / 10, path)) /
+		(count - count / 10);
 	unlink(path);
 	figures_add_one(figures, (struct figure){
-		.name = name, .unit = "B/inst", .goal = GOAL_BYTES, .lower_is_better = true,
+		.name = name, .unit = "B/inst", .goal = goal, .lower_is_better = true,
 	}, bytes);
 }
 
@@ -366,8 +431,13 @@ int main(int argc, char **argv)
 	static struct figures figures;
 
 	/* First, while this process has little memory itself. */
-	measure_memory(&figures, "assembler_memory", assemble_to_file);
-	measure_memory(&figures, "builder_auto_memory", build_to_file);
+	measure_memory(&figures, "assembler_memory", assemble_to_file, MEMORY, GOAL_BYTES);
+	measure_memory(&figures, "builder_auto_memory", build_to_file, MEMORY, GOAL_BYTES);
+	measure_memory(&figures, "schedule_memory", schedule_to_file, SCHEDULED, FIGURE_NONE);
 	measure_rates(&figures, options.rounds);
+	measure_schedule(&figures, options.rounds, build_auto, "schedule",
+			 "schedule_beside_a_tenth");
+	measure_schedule(&figures, options.rounds, build_regions, "schedule_regions",
+			 "schedule_regions_beside_a_tenth");
 	return figures_report(&figures, options.json) ? 1 : 0;
 }

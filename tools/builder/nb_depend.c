@@ -36,15 +36,17 @@ struct nb_seen_bin {
 	uint32_t room;
 };
 
+/* @next: the space that the region touched before this one; 0: none. Meaningless without bins. */
 struct nb_seen_space {
 	struct nb_seen_bin *bin;
 	unsigned int nr;
 	uint64_t bytes;
+	struct nb_seen_space *next;
 };
 
 /**
  * struct nb_depender - of a region
- * @space: SBUF, PSUM, variables
+ * @touched: the last space that it has begun to touch, of those in plan->space
  * @tile: of each tile that moves, from @first_tile on
  * @mark: of each node of the region: the last node that an edge leads to, plus 1
  * @hidden: of each engine: the last node that used it, plus 1
@@ -52,8 +54,7 @@ struct nb_seen_space {
 struct nb_depender {
 	struct nb_plan *plan;
 	struct nb_region *region;
-	struct nb_seen_space *space;
-	uint32_t nr_spaces;
+	struct nb_seen_space *touched;
 	struct nb_seen_bin *tile;
 	uint32_t first_tile;
 	uint32_t nr_tiles;
@@ -152,7 +153,7 @@ static int nb_bin_use(struct nb_depender *depender, struct nb_seen_bin *bin,
 
 static struct nb_seen_space *nb_seen_space(struct nb_depender *depender, uint32_t index)
 {
-	struct nb_seen_space *space = &depender->space[index];
+	struct nb_seen_space *space = &depender->plan->space[index];
 	uint64_t size = nb_space_stride(index);
 
 	if (space->bin)
@@ -168,6 +169,8 @@ static struct nb_seen_space *nb_seen_space(struct nb_depender *depender, uint32_
 		nb_fail(depender->plan->nb, "out of memory");
 		return NULL;
 	}
+	space->next = depender->touched;
+	depender->touched = space;
 	return space;
 }
 
@@ -328,35 +331,19 @@ static int nb_sort_edges(struct nb_depender *depender)
 
 static void nb_depender_free(struct nb_depender *depender)
 {
+	struct nb_seen_space *space;
 	uint32_t i, b;
 
-	for (i = 0; depender->space && i < depender->nr_spaces; i++) {
-		for (b = 0; depender->space[i].bin && b < depender->space[i].nr; b++)
-			free(depender->space[i].bin[b].seen);
-		free(depender->space[i].bin);
+	for (space = depender->touched; space; space = space->next) {
+		for (b = 0; b < space->nr; b++)
+			free(space->bin[b].seen);
+		free(space->bin);
+		space->bin = NULL;
 	}
 	for (i = 0; depender->tile && i < depender->nr_tiles; i++)
 		free(depender->tile[i].seen);
-	free(depender->space);
 	free(depender->tile);
 	free(depender->mark);
-}
-
-/* Tiles are in the order of their births, so those of a region are side by side. */
-static uint32_t nb_first_tile(const struct nb_plan *plan, uint32_t region)
-{
-	const struct nb_tiles *tiles = plan->nb->tiles;
-	uint32_t low = 0, high = tiles ? tiles->count : 0;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (plan->tile[middle].region < region)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
 }
 
 int nb_depend(struct nb_plan *plan, struct nb_region *region)
@@ -365,7 +352,6 @@ int nb_depend(struct nb_plan *plan, struct nb_region *region)
 	struct nb_depender depender = {
 		.plan = plan,
 		.region = region,
-		.nr_spaces = NB_SPACE_VAR + plan->nb->nr_vars,
 		.first_tile = nb_first_tile(plan, number),
 	};
 	int ret = -1;
@@ -377,10 +363,11 @@ int nb_depend(struct nb_plan *plan, struct nb_region *region)
 		plan->node[i].nr_before = 0;
 	}
 	depender.nr_tiles = nb_first_tile(plan, number + 1) - depender.first_tile;
-	depender.space = calloc(depender.nr_spaces, sizeof(*depender.space));
+	if (!plan->space)
+		plan->space = calloc(NB_SPACE_VAR + plan->nb->nr_vars, sizeof(*plan->space));
 	depender.tile = calloc(depender.nr_tiles + 1, sizeof(*depender.tile));
 	depender.mark = calloc(region->last - region->first + 1, sizeof(*depender.mark));
-	if (!depender.space || !depender.tile || !depender.mark) {
+	if (!plan->space || !depender.tile || !depender.mark) {
 		nb_fail(plan->nb, "out of memory");
 		goto out;
 	}

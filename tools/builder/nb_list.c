@@ -46,7 +46,7 @@ struct nb_choice {
 struct nb_lister {
 	struct nb_plan *plan;
 	const struct nb_region *region;
-	struct nb_places places;
+	struct nb_places *places;
 	struct nb_heap soon[NB_LISTS];
 	struct nb_heap now[NB_LISTS];
 	struct nb_heap full[NB_MEMORIES];
@@ -432,7 +432,7 @@ static int nb_list_node(struct nb_lister *lister, uint32_t n, uint64_t begin)
 	if (plan->total_ps < end)
 		plan->total_ps = end;
 	nb_list_ended(lister, n, end);
-	nb_retry(lister, nb_places_done(&lister->places, node, end));
+	nb_retry(lister, nb_places_done(lister->places, node, end));
 	return nb_order_add(plan, n);
 }
 
@@ -464,7 +464,7 @@ static int nb_list_one(struct nb_lister *lister)
 		if (from < 0)
 			return 0;
 		nb_remove(lister, from);
-		if (nb_places_take(&lister->places, &plan->node[best],
+		if (nb_places_take(lister->places, &plan->node[best],
 				   nb_is_behind(lister, best), &best_begin, &memory))
 			return nb_list_node(lister, best, best_begin) ? -1 : 1;
 		nb_push(plan, &lister->full[memory], best, false);
@@ -489,9 +489,11 @@ static int nb_lister_begin(struct nb_lister *lister, unsigned int percent)
 	for (i = 0; i < NEURON_NR_ENGINES; i++)
 		lister->free[i] = plan->total_ps;
 	nb_moving_begin(&lister->moving, plan->total_ps);
-	nb_places_begin(&lister->places, plan, lister->region, percent);
+	nb_places_begin(lister->places, plan, lister->region, percent);
 	nb_ready_at(plan, lister->region, plan->total_ps);
-	for (i = lister->region->first; i < plan->nr_nodes; i++)
+	for (i = lister->region->first; i < lister->region->last; i++)
+		plan->node[i].left = plan->node[i].nr_before;
+	for (i = plan->joins; i < plan->nr_nodes; i++)
 		plan->node[i].left = plan->node[i].nr_before;
 	return 0;
 }
@@ -507,8 +509,15 @@ int nb_list(struct nb_plan *plan, const struct nb_region *region, unsigned int r
 
 	if (!lister)
 		return nb_fail(plan->nb, "out of memory");
+	if (!plan->places)
+		plan->places = calloc(1, sizeof(*plan->places));
+	if (!plan->places) {
+		nb_fail(plan->nb, "out of memory");
+		goto out;
+	}
 	lister->plan = plan;
 	lister->region = region;
+	lister->places = plan->places;
 	lister->left = region->last - region->first;
 	nb_keys(plan, region, rule);
 	if (nb_lister_begin(lister, percent))

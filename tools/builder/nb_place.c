@@ -71,19 +71,42 @@ static void nb_count_free(struct nb_places *places, enum nb_memory memory, unsig
 	places->taken[memory] = 0;
 }
 
-/* Tiles of the region and those that live through it, which stay where they are. */
+/* Those that were born in earlier regions; @first: the first one of this region. */
+static void nb_find_living(struct nb_plan *plan, const struct nb_region *region, uint32_t first)
+{
+	uint32_t kept = 0, i;
+
+	while (plan->nr_seen < first)
+		plan->living[plan->nr_living++] = plan->nr_seen++;
+	for (i = 0; i < plan->nr_living; i++)
+		if (nb_tile_at_number(plan, plan->living[i])->died > region->begin)
+			plan->living[kept++] = plan->living[i];
+	plan->nr_living = kept;
+}
+
+static void nb_keep(struct nb_places *places, uint32_t number)
+{
+	const struct nb_alloc_tile *tile = nb_tile_at_number(places->plan, number);
+
+	if (!places->plan->tile[number].movable)
+		nb_mark_units(places, tile, nb_tile_unit(tile), true);
+}
+
+/*
+ * Tiles of the region and those that live through it, which stay where they are. Of all others
+ * none is looked at: there may be as many regions as tiles.
+ */
 static void nb_places_keep(struct nb_places *places, const struct nb_region *region)
 {
 	struct nb_plan *plan = places->plan;
-	const struct nb_tiles *tiles = plan->nb->tiles;
-	size_t t;
+	uint32_t number = region - plan->region, t, end = nb_first_tile(plan, number + 1);
 
-	for (t = 0; t < tiles->count && tiles->tile[t].born < region->end; t++) {
-		const struct nb_alloc_tile *tile = &tiles->tile[t];
-
-		if (!plan->tile[t].movable && tile->died > region->begin)
-			nb_mark_units(places, tile, nb_tile_unit(tile), true);
-	}
+	t = nb_first_tile(plan, number);
+	nb_find_living(plan, region, t);
+	for (; t < end; t++)
+		nb_keep(places, t);
+	for (t = 0; t < plan->nr_living; t++)
+		nb_keep(places, plan->living[t]);
 }
 
 /* False: no tile of the region may move. */
@@ -118,10 +141,11 @@ static bool nb_count_uses(struct nb_plan *plan, const struct nb_region *region)
 void nb_places_begin(struct nb_places *places, struct nb_plan *plan,
 		     const struct nb_region *region, unsigned int percent)
 {
-	memset(places, 0, sizeof(*places));
 	places->plan = plan;
 	if (!nb_count_uses(plan, region))
 		return;
+	memset(places->ready, 0, sizeof(places->ready));
+	memset(places->next, 0, sizeof(places->next));
 	memcpy(places->used, plan->raw, sizeof(places->used));
 	nb_places_keep(places, region);
 	nb_count_free(places, NB_SBUF, percent);

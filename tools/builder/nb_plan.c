@@ -113,6 +113,8 @@ static void nb_live(struct nb_reader *reader, size_t at)
 
 		if (dies && (!comes || tiles->tile[dead].died <= tiles->tile[reader->born].born)) {
 			nb_own(reader, dead, false);
+			free(reader->boxes[dead].box);
+			reader->boxes[dead] = (struct nb_boxes){ 0 };
 			reader->died++;
 		} else if (comes) {
 			nb_own(reader, reader->born++, true);
@@ -500,6 +502,23 @@ static int nb_read_all(struct nb_reader *reader)
 
 /* --- Tiles that stay in one region --- */
 
+/* Tiles are in the order of their births, so those of a region are side by side. */
+uint32_t nb_first_tile(const struct nb_plan *plan, uint32_t region)
+{
+	const struct nb_tiles *tiles = plan->nb->tiles;
+	uint32_t low = 0, high = tiles ? tiles->count : 0;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (plan->tile[middle].region < region)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 static void nb_find_movable(struct nb_plan *plan)
 {
 	const struct nb_tiles *tiles = plan->nb->tiles;
@@ -574,12 +593,13 @@ int nb_plan_read(struct nb_plan *plan)
 	int ret = -1;
 
 	plan->tile = calloc(count + 1, sizeof(*plan->tile));
+	plan->living = calloc(count + 1, sizeof(*plan->living));
 	plan->written = calloc(plan->nb->nr_vars + 1, sizeof(*plan->written));
 	reader.order = calloc(1, sizeof(*reader.order));
 	reader.owner = calloc(NB_MEMORIES, sizeof(*reader.owner));
 	reader.death = calloc(count + 1, sizeof(*reader.death));
 	reader.boxes = calloc(count + 1, sizeof(*reader.boxes));
-	if (!plan->tile || !plan->written || !reader.order || !reader.owner ||
+	if (!plan->tile || !plan->living || !plan->written || !reader.order || !reader.owner ||
 	    !reader.death || !reader.boxes) {
 		nb_fail(plan->nb, "out of memory");
 		goto out;
@@ -613,5 +633,8 @@ void nb_plan_free(struct nb_plan *plan)
 	free(plan->edge);
 	free(plan->after);
 	free(plan->order);
+	free(plan->places);
+	free(plan->living);
+	free(plan->space);
 	free(plan->written);
 }

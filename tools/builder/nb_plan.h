@@ -154,9 +154,12 @@ struct nb_spread {
 
 /**
  * struct nb_plan - a program that is scheduled
+ * @places: of the region under work
+ * @living: tiles of earlier regions that are alive in the region under work, of the first @nr_seen
  * @joins: nodes from this one on only join others
  * @order: numbers of nodes, as they are to be
  * @raw: of each memory and unit: quadrants that something else than tiles touches
+ * @space: SBUF, PSUM and variables, while nb_depend() looks for who touches them
  * @written: variables that are written
  * @tensor_fixed: the instructions of the tensor engine stay in order
  * @all: something touches nobody knows what
@@ -178,6 +181,10 @@ struct nb_plan {
 	size_t nr_regions;
 	size_t region_room;
 	struct nb_plan_tile *tile;
+	struct nb_places *places;
+	uint32_t *living;
+	uint32_t nr_living;
+	uint32_t nr_seen;
 	struct nb_edge *edge;
 	size_t nr_edges;
 	size_t edge_room;
@@ -187,6 +194,7 @@ struct nb_plan {
 	size_t nr_order;
 	size_t order_room;
 	uint8_t raw[NB_MEMORIES][NB_MAX_PARTITION / NB_UNIT];
+	struct nb_seen_space *space;
 	bool *written;
 	struct nb_spread in;
 	struct nb_spread out;
@@ -202,6 +210,8 @@ int nb_plan_read(struct nb_plan *plan);
 void nb_plan_free(struct nb_plan *plan);
 struct nb_node *nb_plan_node(struct nb_plan *plan);
 struct nb_use *nb_plan_use(struct nb_plan *plan);
+/* The first tile that is born in this region or a later one. */
+uint32_t nb_first_tile(const struct nb_plan *plan, uint32_t region);
 
 /* The instructions of a node. */
 const struct neuron_inst *nb_node_inst(const struct nb_plan *plan, const struct nb_node *node);

@@ -62,14 +62,12 @@ static void nb_costs(struct nb_plan *plan)
 /* Tiles of the region keep their places. */
 static void nb_pin_tiles(struct nb_plan *plan, const struct nb_region *region)
 {
-	const struct nb_tiles *tiles = plan->nb->tiles;
-	size_t t;
+	uint32_t number = region - plan->region, t, end = nb_first_tile(plan, number + 1);
 
-	for (t = 0; tiles && t < tiles->count; t++)
-		if (plan->tile[t].region == (uint32_t)(region - plan->region)) {
-			plan->tile[t].movable = false;
-			plan->tile[t].shift = 0;
-		}
+	for (t = nb_first_tile(plan, number); t < end; t++) {
+		plan->tile[t].movable = false;
+		plan->tile[t].shift = 0;
+	}
 }
 
 /* What is ordered behind these is forgotten. */
