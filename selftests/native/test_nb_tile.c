@@ -185,6 +185,29 @@ static struct nb_program *two_that_wait(unsigned int posted, int32_t value)
 	return nb;
 }
 
+/* Each engine waits for the next one, and the last one for the first. */
+static struct nb_program *all_that_wait(void)
+{
+	struct nb_program *nb = nb_new("test");
+	unsigned int e;
+
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		nb_sem(nb, false);
+	for (e = 0; e < NEURON_NR_ENGINES; e++) {
+		nb_source(nb, "k.c", 1000000000 + e);
+		nb_wait(nb_nop(nb, e), (e + 1) % NEURON_NR_ENGINES, 1);
+		nb_post(nb_nop(nb, e), e, 1);
+	}
+	return nb;
+}
+
+static void a_cycle_of_all_engines_is_told_to_its_end(void **state)
+{
+	(void)state;
+	expect_pack(all_that_wait(),
+		    "k.c:1000000000: a cycle: tensor instruction 0 waits for vector instruction 1 (line 1000000001), which comes behind a wait for scalar instruction 1 (line 1000000002), which comes behind a wait for gpsimd instruction 1 (line 1000000003), which comes behind a wait for sync instruction 1 (line 1000000004), which comes behind a wait for tensor instruction 1 (line 1000000000), which comes behind it");
+}
+
 static void a_cycle_of_waits_is_an_error(void **state)
 {
 	struct nb_program *nb;
@@ -574,6 +597,7 @@ int main(void)
 		cmocka_unit_test(sizes_depend_on_the_generation),
 		cmocka_unit_test(what_does_not_fit_is_an_error),
 		cmocka_unit_test(a_cycle_of_waits_is_an_error),
+		cmocka_unit_test(a_cycle_of_all_engines_is_told_to_its_end),
 		cmocka_unit_test(accesses_that_meet_are_put_in_order),
 		cmocka_unit_test(neighbours_do_not_wait),
 		cmocka_unit_test(implied_waits_are_left_out),

@@ -176,10 +176,13 @@ static bool nb_is_in_cycle(const struct nb_waiting *waiting, unsigned int first)
 	return false;
 }
 
+/* Characters for a link of the cycle, at most. */
+#define NB_CYCLE_LINK	96
+
 static int nb_report_cycle(struct nb_program *nb, const struct nb_waiting *waiting,
 			   unsigned int first)
 {
-	char text[200] = "", place[64];
+	char text[NEURON_NR_ENGINES * NB_CYCLE_LINK] = "", place[64];
 	unsigned int e = first;
 	size_t len = 0;
 	uint32_t pc;

@@ -88,7 +88,7 @@ const struct nb_line *nb_line_of(const struct nb_stream *stream, uint32_t pc)
 static int nb_fail_from(struct nb_program *nb, int file, uint32_t line, const char *format,
 			va_list args)
 {
-	char text[256];
+	char text[NB_ERROR_MAX];
 
 	vsnprintf(text, sizeof(text), format, args);
 	if (file < 0)

@@ -100,9 +100,12 @@ struct nb_made {
 	size_t room;
 };
 
+/* Room for a cycle of all engines, with a place. */
+#define NB_ERROR_MAX	640
+
 struct nb_program {
 	char *name;
-	char error[256];
+	char error[NB_ERROR_MAX];
 	struct nb_var *var;	/* var_id is the index + 1 */
 	size_t nr_vars;
 	size_t var_room;
