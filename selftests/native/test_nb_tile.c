@@ -185,6 +185,74 @@ static struct nb_program *two_that_wait(unsigned int posted, int32_t value)
 	return nb;
 }
 
+/* Rounds on @e that take a post of one semaphore and give one of the other. */
+static void rounds_that_wait(struct nb_program *nb, enum neuron_engine e, unsigned int rounds,
+			     int take, int give)
+{
+	uint32_t begin;
+
+	if (rounds)
+		nb_reg_set(nb, e, 1, rounds);
+	else
+		nb_reg_rank(nb, e, 1);
+	begin = nb_here(nb, e);
+	nb_wait_take(nb_nop(nb, e), take, 1);
+	nb_post(nb_nop(nb, e), give, 1);
+	nb_loop(nb, e, 1, begin);
+}
+
+/* @first: posts before the rounds. */
+static struct nb_program *two_loops_that_wait(unsigned int vector_rounds,
+					      unsigned int scalar_rounds, unsigned int first)
+{
+	struct nb_program *nb = nb_new("test");
+	int a = nb_sem(nb, false), b = nb_sem(nb, false);
+
+	if (first)
+		nb_post(nb_nop(nb, SYNC), a, first);
+	rounds_that_wait(nb, VECTOR, vector_rounds, a, b);
+	rounds_that_wait(nb, SCALAR, scalar_rounds, b, a);
+	return nb;
+}
+
+/* In the second round vector needs a post that comes behind both of its own. */
+static struct nb_program *a_round_that_waits(void)
+{
+	struct nb_program *nb = nb_new("test");
+	int a = nb_sem(nb, false), b = nb_sem(nb, false);
+
+	rounds_that_wait(nb, VECTOR, 2, a, b);
+	nb_post(nb_nop(nb, SCALAR), a, 1);
+	nb_wait(nb_nop(nb, SCALAR), b, 2);
+	nb_post(nb_nop(nb, SCALAR), a, 1);
+	return nb;
+}
+
+static void expect_cycle(struct nb_program *nb)
+{
+	expect_pack(nb,
+		    "a cycle: vector instruction 1 waits for scalar instruction 2, which comes behind a wait for vector instruction 2, which comes behind it");
+}
+
+static void a_cycle_of_loops_is_an_error(void **state)
+{
+	struct nb_program *nb;
+
+	(void)state;
+	expect_cycle(two_loops_that_wait(3, 3, 0));
+	expect_cycle(a_round_that_waits());
+	expect_pack(two_loops_that_wait(3, 3, 1), NULL);
+	/* The last round asks for more than the program posts: somebody outside may. */
+	expect_pack(two_loops_that_wait(3, 2, 0), NULL);
+	/* How many rounds there are only the run shows, or all of them would take too long. */
+	expect_pack(two_loops_that_wait(0, 3, 0), NULL);
+	expect_pack(two_loops_that_wait(1u << 30, 1u << 30, 0), NULL);
+	/* Two engines take from one semaphore: who comes first is not known. */
+	nb = two_loops_that_wait(3, 3, 0);
+	nb_wait_take(nb_nop(nb, SYNC), 0, 0);
+	expect_pack(nb, NULL);
+}
+
 /* Each engine waits for the next one, and the last one for the first. */
 static struct nb_program *all_that_wait(void)
 {
@@ -597,6 +665,7 @@ int main(void)
 		cmocka_unit_test(sizes_depend_on_the_generation),
 		cmocka_unit_test(what_does_not_fit_is_an_error),
 		cmocka_unit_test(a_cycle_of_waits_is_an_error),
+		cmocka_unit_test(a_cycle_of_loops_is_an_error),
 		cmocka_unit_test(a_cycle_of_all_engines_is_told_to_its_end),
 		cmocka_unit_test(accesses_that_meet_are_put_in_order),
 		cmocka_unit_test(neighbours_do_not_wait),

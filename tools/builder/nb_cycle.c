@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * A cycle of waits: engines that wait for each other, or for themselves, whatever else happens.
- * The streams are gone through with nothing but their waits and posts, each as far as it comes.
- * Semaphores that are only added to and waited for come to the same end in any order. Whoever
- * waits for another one, or for more than the program ever posts, is taken to go on: that may be
+ * The streams are gone through with nothing but their waits, posts and loops, each as far as it
+ * comes. Semaphores that are only added to and waited for come to the same end in any order, also
+ * if their only engine that waits takes what it has waited for. Whoever waits for another one, or
+ * for one of which somebody asks more than the program ever posts, is taken to go on: that may be
  * somebody outside. So what stands still then does so on every device.
  */
 #include <endian.h>
@@ -12,19 +13,40 @@
 
 #include "nb_private.h"
 
+/* Instructions that loops may add before they are given up: what they cost stays small. */
+#define NB_CYCLE_STEPS	(1u << 20)
+
+/**
+ * struct nb_walk - an engine on the way through its stream
+ * @pc: the instruction that it has come to
+ * @known: registers whose values are known: a mask; @reg: their values
+ */
+struct nb_walk {
+	uint32_t pc;
+	uint64_t known;
+	uint32_t reg[NEURON_NR_REGS];
+};
+
 /**
  * struct nb_waiting - the streams while they are gone through
- * @pc: of each engine: the instruction that it has come to
  * @value: of each semaphore
  * @total: what the whole program adds to it
+ * @most: the most of it that an engine asks for
+ * @engines: that wait for it: a mask
+ * @taken: a wait takes of it
  * @open: others may change it, or it is taken back
+ * @steps: instructions that may still be gone through
  */
 struct nb_waiting {
 	const struct nb_program *nb;
-	uint32_t pc[NEURON_NR_ENGINES];
+	struct nb_walk walk[NEURON_NR_ENGINES];
 	int64_t value[NEURON_NR_SEMAPHORES];
 	int64_t total[NEURON_NR_SEMAPHORES];
+	int64_t most[NEURON_NR_SEMAPHORES];
+	uint8_t engines[NEURON_NR_SEMAPHORES];
+	bool taken[NEURON_NR_SEMAPHORES];
 	bool open[NEURON_NR_SEMAPHORES];
+	uint64_t steps;
 };
 
 static const struct neuron_inst *nb_waiting_inst(const struct nb_waiting *waiting,
@@ -54,12 +76,10 @@ static int64_t nb_added_to(const struct nb_program *nb, unsigned int e,
 	       (int32_t)le32toh(inst->post_value) : 0;
 }
 
-/* Where an instruction goes next is not known, or what changes semaphores. */
+/* What changes semaphores is not known. */
 static bool nb_is_beyond(const struct neuron_inst *inst)
 {
 	switch (inst->opcode) {
-	case NEURON_OP_BRANCH:
-	case NEURON_OP_LOOP:
 	case NEURON_OP_DMA_TRIGGER:
 	case NEURON_OP_SEM_RANGE_CLEAR:
 		return true;
@@ -72,18 +92,97 @@ static bool nb_is_beyond(const struct neuron_inst *inst)
 	}
 }
 
+/* --- The way of an engine --- */
+
+static bool nb_walk_loop(struct nb_walk *walk, const struct neuron_inst *inst)
+{
+	unsigned int reg = inst->reg[0] % NEURON_NR_REGS;
+
+	if (!(walk->known & NEURON_BIT64(reg)))
+		return false;
+	walk->pc = --walk->reg[reg] ? le64toh(inst->addr) : walk->pc + 1;
+	return true;
+}
+
+/* False: where it goes on only the run shows. */
+static bool nb_walk_on(struct nb_walk *walk, const struct neuron_inst *inst)
+{
+	unsigned int reg = inst->reg[0] % NEURON_NR_REGS;
+
+	switch (inst->opcode) {
+	case NEURON_OP_REG_SET:
+		walk->reg[reg] = le32toh(inst->imm0);
+		/* Register 0 stays 0. */
+		walk->known |= reg ? NEURON_BIT64(reg) : 0;
+		break;
+	case NEURON_OP_REG_ALU:
+	case NEURON_OP_REG_RANK:
+	case NEURON_OP_REG_LOAD:
+		walk->known &= ~NEURON_BIT64(reg);
+		break;
+	case NEURON_OP_LOOP:
+		return nb_walk_loop(walk, inst);
+	case NEURON_OP_BRANCH:
+		if (inst->op0 != NEURON_ALU_BYPASS)
+			return false;
+		walk->pc = le64toh(inst->addr);
+		return true;
+	default:
+		break;
+	}
+	walk->pc++;
+	return true;
+}
+
+static bool nb_is_wait(const struct neuron_inst *inst)
+{
+	return NEURON_GET(NEURON_SYNC_WAIT, inst->sync) == NEURON_SYNC_WAIT_GE;
+}
+
+static int64_t nb_taken_by(const struct neuron_inst *inst)
+{
+	return inst->sync & NEURON_SYNC_TAKE ? (int32_t)le32toh(inst->wait_value) : 0;
+}
+
+/* --- What the whole program does --- */
+
 static void nb_waiting_note(struct nb_waiting *waiting, unsigned int e,
 			    const struct neuron_inst *inst)
 {
 	unsigned int wait = NEURON_GET(NEURON_SYNC_WAIT, inst->sync), sem;
 	unsigned int post = NEURON_GET(NEURON_SYNC_POST, inst->sync);
-	int64_t added = nb_added_to(waiting->nb, e, inst, &sem);
 
-	waiting->total[sem] += added;
-	if (added < 0 || post == NEURON_SYNC_POST_SUB || post == NEURON_SYNC_POST_SET)
+	if (nb_added_to(waiting->nb, e, inst, &sem) < 0 || post == NEURON_SYNC_POST_SUB ||
+	    post == NEURON_SYNC_POST_SET)
 		waiting->open[sem] = true;
-	if (wait == NEURON_SYNC_WAIT_EQ || (inst->sync & NEURON_SYNC_TAKE))
-		waiting->open[le16toh(inst->wait_sem)] = true;
+	sem = le16toh(inst->wait_sem);
+	if (wait == NEURON_SYNC_WAIT_EQ || nb_taken_by(inst) < 0)
+		waiting->open[sem] = true;
+	if (wait != NEURON_SYNC_WAIT_NONE)
+		waiting->engines[sem] |= NEURON_BIT(e);
+	waiting->taken[sem] |= inst->sync & NEURON_SYNC_TAKE;
+}
+
+/* Engine @e to its end, as if nothing held it. False: that is not known, or too long. */
+static bool nb_waiting_add(struct nb_waiting *waiting, unsigned int e)
+{
+	int64_t asked[NEURON_NR_SEMAPHORES] = { 0 }, added, value;
+	const struct neuron_inst *inst;
+	struct nb_walk walk = { 0 };
+	unsigned int sem;
+
+	while ((inst = nb_waiting_inst(waiting, e, walk.pc))) {
+		added = nb_added_to(waiting->nb, e, inst, &sem);
+		waiting->total[sem] += added;
+		sem = le16toh(inst->wait_sem);
+		value = asked[sem] + (int32_t)le32toh(inst->wait_value);
+		if (nb_is_wait(inst) && waiting->most[sem] < value)
+			waiting->most[sem] = value;
+		asked[sem] += nb_taken_by(inst);
+		if (!waiting->steps-- || !nb_walk_on(&walk, inst))
+			return false;
+	}
+	return true;
 }
 
 static bool nb_waiting_begin(struct nb_waiting *waiting, const struct nb_program *nb)
@@ -94,45 +193,56 @@ static bool nb_waiting_begin(struct nb_waiting *waiting, const struct nb_program
 
 	memset(waiting, 0, sizeof(*waiting));
 	waiting->nb = nb;
+	waiting->steps = NB_CYCLE_STEPS;
 	for (i = 0; i < nb->nr_vars; i++)
 		if (nb->var[i].type == NB_VAR_PEER_SEM || nb->var[i].type == NB_VAR_SIBLING_SEM)
 			return false;
 	for (s = 0; s < NEURON_NR_SEMAPHORES; s++)
 		waiting->open[s] = s >= nb->nr_sems || nb->sem_keep[s];
 	for (e = 0; e < NEURON_NR_ENGINES; e++)
-		for (i = 0; (inst = nb_waiting_inst(waiting, e, i)); i++) {
+		for (i = 0; (inst = nb_waiting_inst(waiting, e, i)); i++, waiting->steps++) {
 			if (nb_is_beyond(inst))
 				return false;
 			nb_waiting_note(waiting, e, inst);
 		}
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		if (!nb_waiting_add(waiting, e))
+			return false;
+	/* Of two engines that take from the same one either may come first. */
+	for (s = 0; s < NEURON_NR_SEMAPHORES; s++) {
+		bool shared = __builtin_popcount(waiting->engines[s]) > 1;
+
+		waiting->open[s] |= waiting->most[s] > waiting->total[s] ||
+				    (waiting->taken[s] && shared);
+	}
 	return true;
 }
 
 static bool nb_is_held(const struct nb_waiting *waiting, const struct neuron_inst *inst)
 {
 	unsigned int sem = le16toh(inst->wait_sem);
-	int64_t value = (int32_t)le32toh(inst->wait_value);
 
-	return NEURON_GET(NEURON_SYNC_WAIT, inst->sync) == NEURON_SYNC_WAIT_GE &&
-	       !waiting->open[sem] && value <= waiting->total[sem] &&
-	       waiting->value[sem] < value;
+	return nb_is_wait(inst) && !waiting->open[sem] &&
+	       waiting->value[sem] < (int32_t)le32toh(inst->wait_value);
 }
 
 /* True: the engine has come further. */
 static bool nb_waiting_run(struct nb_waiting *waiting, unsigned int e)
 {
+	struct nb_walk *walk = &waiting->walk[e];
 	const struct neuron_inst *inst;
-	uint32_t begin = waiting->pc[e];
+	bool further = false;
 	unsigned int sem;
 	int64_t added;
 
-	while ((inst = nb_waiting_inst(waiting, e, waiting->pc[e])) &&
-	       !nb_is_held(waiting, inst)) {
+	while ((inst = nb_waiting_inst(waiting, e, walk->pc)) && !nb_is_held(waiting, inst)) {
+		waiting->value[le16toh(inst->wait_sem)] -= nb_taken_by(inst);
 		added = nb_added_to(waiting->nb, e, inst, &sem);
 		waiting->value[sem] += added;
-		waiting->pc[e]++;
+		nb_walk_on(walk, inst);
+		further = true;
 	}
-	return waiting->pc[e] != begin;
+	return further;
 }
 
 /* --- What stands still --- */
@@ -141,13 +251,19 @@ static bool nb_waiting_run(struct nb_waiting *waiting, unsigned int e)
 static unsigned int nb_find_poster(const struct nb_waiting *waiting, unsigned int e,
 				   uint32_t *pc)
 {
-	const struct neuron_inst *inst = nb_waiting_inst(waiting, e, waiting->pc[e]);
+	const struct neuron_inst *inst = nb_waiting_inst(waiting, e, waiting->walk[e].pc);
 	unsigned int wanted = le16toh(inst->wait_sem), by, sem;
+	struct nb_walk walk;
 
-	for (by = 0; by < NEURON_NR_ENGINES; by++)
-		for (*pc = waiting->pc[by]; (inst = nb_waiting_inst(waiting, by, *pc)); (*pc)++)
+	for (by = 0; by < NEURON_NR_ENGINES; by++) {
+		walk = waiting->walk[by];
+		while ((inst = nb_waiting_inst(waiting, by, walk.pc))) {
+			*pc = walk.pc;
 			if (nb_added_to(waiting->nb, by, inst, &sem) && sem == wanted)
 				return by;
+			nb_walk_on(&walk, inst);
+		}
+	}
 	return NEURON_NR_ENGINES;
 }
 
@@ -193,9 +309,9 @@ static int nb_report_cycle(struct nb_program *nb, const struct nb_waiting *waiti
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s for %s",
 					len ? ", which comes behind a wait" : "", place);
 	} while (e != first && len < sizeof(text));
-	return nb_fail_at(nb, first, waiting->pc[first],
+	return nb_fail_at(nb, first, waiting->walk[first].pc,
 			  "a cycle: %s instruction %u waits%s, which comes behind it",
-			  neff_engine_name(first), waiting->pc[first], text);
+			  neff_engine_name(first), waiting->walk[first].pc, text);
 }
 
 int nb_check_cycle(struct nb_program *nb)
@@ -212,7 +328,7 @@ int nb_check_cycle(struct nb_program *nb)
 			further |= nb_waiting_run(&waiting, e);
 	} while (further);
 	for (e = 0; e < NEURON_NR_ENGINES; e++)
-		if (nb_waiting_inst(&waiting, e, waiting.pc[e]) && nb_is_in_cycle(&waiting, e))
+		if (nb_waiting_inst(&waiting, e, waiting.walk[e].pc) && nb_is_in_cycle(&waiting, e))
 			return nb_report_cycle(nb, &waiting, e);
 	return 0;
 }
