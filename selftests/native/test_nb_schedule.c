@@ -29,10 +29,12 @@ static const struct nb_schedule_options choices[] = {
 /**
  * struct tally - over all programs
  * @moved: programs in which an instruction is at another place than before
+ * @moved_second: the same in the second program of a pair
  */
 struct tally {
 	unsigned int programs;
 	unsigned int moved;
+	unsigned int moved_second;
 };
 
 /* The streams differ in more than waits: the order of opcodes is another one. */
@@ -84,6 +86,35 @@ static struct nb_program *instructions_in_turns(uint64_t seed, unsigned int gene
 	return sync_program_serial(&program);
 }
 
+/* For the two cores of a pair, which meet by barriers and share matrices. */
+static struct nb_program *pair(uint64_t seed, unsigned int generation)
+{
+	struct sync_program program[2];
+
+	sync_pair_make(program, seed, generation, seed % 2);
+	return sync_program_auto(program);
+}
+
+static struct nb_program *pair_in_turns(uint64_t seed, unsigned int generation)
+{
+	struct sync_program program[2];
+
+	sync_pair_make(program, seed, generation, seed % 2);
+	return sync_program_serial(program);
+}
+
+/**
+ * struct source - of programs
+ * @cores: 2: of pairs
+ * @make: for the builder to synchronise
+ * @other: what they are compared with
+ */
+struct source {
+	unsigned int cores;
+	make_fn *make;
+	make_fn *other;
+};
+
 static struct nb_program *made(make_fn *make, uint64_t seed, unsigned int generation)
 {
 	struct nb_program *nb = make(seed, generation);
@@ -94,30 +125,39 @@ static struct nb_program *made(make_fn *make, uint64_t seed, unsigned int genera
 	return nb;
 }
 
-static struct nb_program *scheduled(make_fn *make, uint64_t seed, unsigned int generation)
+static void schedule(struct nb_program *nb, uint64_t seed)
 {
-	struct nb_program *nb = made(make, seed, generation);
-
 	if (nb_schedule(nb, &choices[seed % CHOICES]))
 		fail_msg("seed %" PRIu64 ": %s", seed, nb_error(nb));
+}
+
+static struct nb_program *scheduled(const struct source *source, uint64_t seed,
+				    unsigned int generation)
+{
+	struct nb_program *nb = made(source->make, seed, generation);
+
+	schedule(nb, seed);
+	if (source->cores == 2)
+		schedule(nb_second(nb), seed);
 	return nb;
 }
 
-static void try_program(struct machine *machine, make_fn *make, make_fn *other, uint64_t seed,
+static void try_program(struct machine *machine, const struct source *source, uint64_t seed,
 			struct tally *tally)
 {
-	unsigned int generation = machine->gen->generation;
-	struct nb_program *nb = scheduled(make, seed, generation);
-	struct nb_program *again = scheduled(make, seed, generation);
-	struct nb_program *plain = made(make, seed, generation);
-	struct nb_program *wanted = made(other, seed, generation);
+	unsigned int generation = machine->gen->generation, cores = source->cores;
+	struct nb_program *nb = scheduled(source, seed, generation);
+	struct nb_program *again = scheduled(source, seed, generation);
+	struct nb_program *plain = made(source->make, seed, generation);
+	struct nb_program *wanted = made(source->other, seed, generation);
 	struct run a, b;
 
 	tally->programs++;
 	tally->moved += is_moved(plain, nb);
-	sync_execute(machine, nb, 1, seed, &a);
+	tally->moved_second += cores == 2 && is_moved(nb_second(plain), nb_second(nb));
+	sync_execute(machine, nb, cores, seed, &a);
 	sync_expect_clean(machine, nb, &a, seed);
-	sync_execute(machine, wanted, 1, seed, &b);
+	sync_execute(machine, wanted, cores, seed, &b);
 	sync_expect_same(&a, &b, seed);
 	expect_equal_bytes(nb, again, seed);
 	run_free(&a);
@@ -128,36 +168,51 @@ static void try_program(struct machine *machine, make_fn *make, make_fn *other, 
 	nb_free(wanted);
 }
 
-static void try_programs(make_fn *make, make_fn *other)
+/* There are no pairs on trn1. */
+static void try_programs(const struct source *source, struct tally *tally)
 {
 	uint64_t programs = sync_setting("NB_SCHEDULE_PROGRAMS", PROGRAMS), i;
 	uint64_t first = sync_setting("NB_SCHEDULE_SEED", 1);
-	struct tally tally = { 0 };
+	unsigned int oldest = source->cores - 1, gens = 3 - oldest, m;
 	struct machine machine[6];
-	unsigned int m;
 
-	for (m = 0; m < 6; m++)
-		machine_begin(&machine[m], sync_gens[m % 3], m < 3 ? TRN_POOL_STEPPED : 2);
+	for (m = 0; m < 2 * gens; m++)
+		machine_begin(&machine[m], sync_gens[oldest + m % gens],
+			      m < gens ? TRN_POOL_STEPPED : 2);
 	for (i = first; i < first + programs; i++)
-		try_program(&machine[i / CHOICES % 6], make, other, i, &tally);
-	for (m = 0; m < 6; m++)
+		try_program(&machine[i / CHOICES % (2 * gens)], source, i, tally);
+	for (m = 0; m < 2 * gens; m++)
 		seq_rig_destroy(&machine[m].rig);
-	print_message("# %u of %u programs were changed\n", tally.moved, tally.programs);
-	assert_true(tally.moved * 2 > tally.programs);
+	print_message("# %u of %u programs were changed\n", tally->moved, tally->programs);
+	assert_true(tally->moved * 2 > tally->programs);
 }
 
 /* Instructions of all kinds at told places, loops, registers, generated descriptors. */
 static void programs_keep_their_bits(void **state)
 {
+	struct tally tally = { 0 };
+
 	(void)state;
-	try_programs(instructions, instructions_in_turns);
+	try_programs(&(struct source){ 1, instructions, instructions_in_turns }, &tally);
 }
 
 /* Tiles with lifetimes. */
 static void tiles_keep_their_bits(void **state)
 {
+	struct tally tally = { 0 };
+
 	(void)state;
-	try_programs(tile_program, tile_program);
+	try_programs(&(struct source){ 1, tile_program, tile_program }, &tally);
+}
+
+/* Each program of a pair is scheduled by itself. */
+static void pairs_keep_their_bits(void **state)
+{
+	struct tally tally = { 0 };
+
+	(void)state;
+	try_programs(&(struct source){ 2, pair, pair_in_turns }, &tally);
+	assert_true(tally.moved_second * 2 > tally.programs);
 }
 
 /* --- Loops that end by a test --- */
@@ -221,6 +276,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(programs_keep_their_bits),
 		cmocka_unit_test(tiles_keep_their_bits),
+		cmocka_unit_test(pairs_keep_their_bits),
 		cmocka_unit_test(a_loop_with_a_test_keeps_its_engines),
 	};
 
