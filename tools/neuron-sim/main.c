@@ -59,7 +59,8 @@ struct arguments {
 
 static const struct argp_option options[] = {
 	{ "break-on-nan", OPTION_BREAK_ON_NAN, NULL, 0,
-	  "fail when an instruction makes a NaN, and say which one it was", 0 },
+	  "fail if an instruction makes a NaN, and say at the end of the run which one was the first",
+	  0 },
 	{ "check", OPTION_CHECK, NULL, 0,
 	  "look for races, reads of what nobody has written, outputs left unwritten, and tiles that leave their place",
 	  0 },
