@@ -556,6 +556,39 @@ static void a_tile_does_not_end_in_a_later_loop(void **state)
 		     "k.c:3: tile 0 ends in a loop or branch that began after it, which may be executed again or not at all");
 }
 
+/*
+ * Two engines of a loop read what is written before it. @first: scalar reads it before it has
+ * waited for vector in its first round.
+ */
+static struct nb_program *a_loop_that_reads(bool first)
+{
+	struct nb_program *nb = begin();
+
+	nb_memset(nb, GPSIMD, tile(0, 64), 1.0f);
+	nb_begin_loop(nb, 1, 3);
+	nb_memset(nb, VECTOR, tile(256, 64), 2.0f);
+	if (first)
+		nb_copy(nb, SCALAR, tile(512, 64), tile(0, 64));
+	nb_copy(nb, SCALAR, tile(768, 64), tile(256, 64));
+	if (!first)
+		nb_copy(nb, SCALAR, tile(512, 64), tile(0, 64));
+	nb_copy(nb, VECTOR, tile(1024, 64), tile(0, 64));
+	nb_end_loop(nb);
+	return nb;
+}
+
+/*
+ * Vector waits for GpSimd before its first round, so scalar knows of that when it has waited for
+ * vector. The other waits are those for the tile that vector and scalar share, and what the last
+ * round leaves.
+ */
+static void one_engine_waits_before_a_loop_for_others(void **state)
+{
+	(void)state;
+	expect_waits(a_loop_that_reads(true), 5, NULL);
+	expect_waits(a_loop_that_reads(false), 4, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -581,6 +614,7 @@ int main(void)
 		cmocka_unit_test(a_register_that_counts_elsewhere_is_not_set),
 		cmocka_unit_test(the_first_round_comes_first),
 		cmocka_unit_test(a_tile_does_not_end_in_a_later_loop),
+		cmocka_unit_test(one_engine_waits_before_a_loop_for_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,6 +47,8 @@ int nb_loop_wait(struct nb_order *order, const struct nb_step *step, unsigned in
 	struct nb_event *event;
 
 	if (need->seq <= loop->seq[actor]) {
+		if (!before->seq)
+			loop->before_pc[step->engine][actor] = step->pc;
 		if (before->seq < need->seq)
 			*before = *need;
 		return 0;
@@ -225,8 +227,87 @@ static void nb_loop_undo(struct nb_order *order, const struct nb_loop *loop)
 	nb_look_over(order);
 }
 
+/* --- Waits before the first round --- */
+
+/* The engine that makes event @wait->at of its actor, and the instruction. */
+static unsigned int nb_maker(const struct nb_order *order, const struct nb_loop *loop,
+			     const struct nb_loop_wait *wait, uint32_t *pc)
+{
+	const struct nb_event *event;
+
+	if (wait->actor < NEURON_NR_ENGINES) {
+		*pc = loop->pc[wait->actor] + wait->at;
+		return wait->actor;
+	}
+	event = &order->actor[wait->actor].event[loop->first_seq[wait->actor] + wait->at];
+	*pc = event->pc;
+	return event->engine;
+}
+
+/*
+ * Who waits for something of its own round knows that its maker has begun, and what that one knew
+ * by then of others. The waits are in the order of the calls, and so is what they are for.
+ */
+static void nb_find_begun(const struct nb_order *order, struct nb_loop *loop)
+{
+	unsigned int by, f;
+	uint32_t pc;
+	size_t i;
+
+	memset(loop->since, 0xff, sizeof(loop->since));
+	for (i = 0; i < loop->waits->count; i++) {
+		const struct nb_loop_wait *wait = &loop->waits->wait[i];
+		uint32_t *since = loop->since[wait->engine];
+
+		if (wait->back)
+			continue;
+		by = nb_maker(order, loop, wait, &pc);
+		for (f = 0; f < NEURON_NR_ENGINES; f++)
+			if (wait->pc < since[f] && (f == by || loop->since[by][f] <= pc))
+				since[f] = wait->pc;
+	}
+}
+
+/*
+ * Another engine knows of the same event when it begins its first round, and @engine waits for
+ * something of that round before it needs to know. Those engines that come later will wait, and
+ * then must not be spared for others.
+ */
+static bool nb_is_spared(const struct nb_order *order, struct nb_loop *loop,
+			 enum neuron_engine engine, unsigned int actor)
+{
+	uint32_t seq = loop->before[engine][actor].seq;
+	unsigned int by;
+
+	if (seq <= order->clock[engine][actor] || loop->stays[engine][actor])
+		return false;
+	for (by = 0; by < NEURON_NR_ENGINES; by++) {
+		if (by == engine ||
+		    loop->since[engine][by] > loop->before_pc[engine][actor])
+			continue;
+		if (order->clock[by][actor] >= seq)
+			return true;
+		if (by < engine || loop->before[by][actor].seq < seq)
+			continue;
+		loop->stays[by][actor] = true;
+		return true;
+	}
+	return false;
+}
+
+/* What engines have not waited for themselves they know behind the loop. */
+static void nb_learn_spared(struct nb_order *order, const struct nb_loop *loop)
+{
+	unsigned int e, a;
+
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		for (a = 0; a < order->nr_actors; a++)
+			if (loop->spared[e][a] && order->clock[e][a] < loop->before[e][a].seq)
+				order->clock[e][a] = loop->before[e][a].seq;
+}
+
 /* What @engine needs before its first round. */
-static void nb_loop_needs(struct nb_order *order, const struct nb_loop *loop,
+static void nb_loop_needs(struct nb_order *order, struct nb_loop *loop,
 			  enum neuron_engine engine)
 {
 	unsigned int i, a;
@@ -234,6 +315,9 @@ static void nb_loop_needs(struct nb_order *order, const struct nb_loop *loop,
 	for (i = 0; i < order->nr_actors; i++) {
 		struct nb_need need = loop->before[engine][i];
 
+		loop->spared[engine][i] = nb_is_spared(order, loop, engine, i);
+		if (loop->spared[engine][i])
+			continue;
 		a = i;
 		nb_ask_taker(order, &a, &need.seq);
 		if (a == engine || need.seq <= order->clock[engine][a])
@@ -247,11 +331,12 @@ static void nb_loop_needs(struct nb_order *order, const struct nb_loop *loop,
 }
 
 /* Engines wait for what the body needs of what was before the loop. */
-static int nb_loop_before(struct nb_order *order, const struct nb_loop *loop)
+static int nb_loop_before(struct nb_order *order, struct nb_loop *loop)
 {
 	unsigned int e;
 
 	order->at = loop->turn->at;
+	memset(loop->stays, 0, sizeof(loop->stays));
 	for (e = 0; e < NEURON_NR_ENGINES; e++) {
 		struct nb_step step = { .engine = e, .pc = loop->pc[e], .actor = e,
 					.entry = loop->around ? loop->around->next : 0 };
@@ -260,8 +345,11 @@ static int nb_loop_before(struct nb_order *order, const struct nb_loop *loop)
 		if (nb_make_waits(order, &step))
 			return -1;
 	}
+	nb_learn_spared(order, loop);
 	return 0;
 }
+
+/* --- What the rounds wait for --- */
 
 /* 1: the waits of all rounds are known; 0: they are not; -1: an error. */
 static int nb_loop_rounds(struct nb_order *order, struct nb_loop *loop)
@@ -409,13 +497,15 @@ static void nb_loop_leave(struct nb_order *order, const struct nb_loop *loop)
 }
 
 /* The waits of its rounds, from which those of all rounds follow. False: they do not. */
-static bool nb_loop_learn(struct nb_loop *loop)
+static bool nb_loop_learn(const struct nb_order *order, struct nb_loop *loop)
 {
 	if (loop->known)
 		return true;
 	loop->waits = &loop->made[(loop->round + 1) % 2];
 	memcpy(loop->first_seq, loop->seq, sizeof(loop->seq));
 	loop->known = nb_channels_fit(&loop->channels, loop->waits);
+	if (loop->known)
+		nb_find_begun(order, loop);
 	return loop->known;
 }
 
@@ -431,7 +521,7 @@ static int nb_loop_pass(struct nb_order *order, struct nb_loop *loop)
 	nb_loop_enter(order, loop);
 	ret = nb_loop_rounds(order, loop);
 	nb_loop_leave(order, loop);
-	if (ret <= 0 || !nb_loop_learn(loop))
+	if (ret <= 0 || !nb_loop_learn(order, loop))
 		return ret < 0 ? -1 : 0;
 	for (a = 0; a < order->nr_actors; a++)
 		end[a] = loop->seq[a] + loop->events[a];

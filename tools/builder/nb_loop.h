@@ -55,7 +55,11 @@ struct nb_channels {
  * @pc, @seq, @shift, @clock, @acquired, @nr_past, @met, @first_tile, @reg_set: at its begin
  * @first_seq: @seq when it was gone through for the first time
  * @events: of each actor, in a round
- * @before: what each engine needs of what was before the loop
+ * @before: what each engine needs of what was before the loop; @before_pc: its first instruction
+ *	that does
+ * @since: [e][f]: from this instruction on engine e knows that engine f has begun its first round
+ * @spared: of @before: another engine waits for it in place of this one
+ * @stays: because of this one another engine is spared
  * @made: by the round under way, and by the one before it
  * @waits: those of each round, when they are @known
  * @drain: of each actor: the drain of its transfers, counted from 1; 0: none
@@ -81,6 +85,10 @@ struct nb_loop {
 	bool met;
 	uint32_t events[NB_MAX_ACTORS];
 	struct nb_need before[NEURON_NR_ENGINES][NB_MAX_ACTORS];
+	uint32_t before_pc[NEURON_NR_ENGINES][NB_MAX_ACTORS];
+	uint32_t since[NEURON_NR_ENGINES][NEURON_NR_ENGINES];
+	bool spared[NEURON_NR_ENGINES][NB_MAX_ACTORS];
+	bool stays[NEURON_NR_ENGINES][NB_MAX_ACTORS];
 	unsigned int round;
 	struct nb_loop_waits made[2];
 	const struct nb_loop_waits *waits;
