@@ -124,17 +124,45 @@ static void delete_wait(struct nb_program *nb, size_t i, uint64_t seed)
 	inst->wait_value = 0;
 }
 
+/* What waits are for, as nb_why() says it. */
+enum cause {
+	CAUSE_BYTES,		/* bytes that are touched again */
+	CAUSE_SLOT,
+	CAUSE_DRAIN,
+	CAUSE_MEET,
+	CAUSE_LEFT,
+	CAUSE_HAND,
+	CAUSES
+};
+
+static const struct {
+	const char *name;
+	const char *text;
+} causes[CAUSES] = {
+	[CAUSE_BYTES] = { "bytes", "" },
+	[CAUSE_SLOT] = { "semaphores", "takes over its semaphore" },
+	[CAUSE_DRAIN] = { "transfers of a loop", "somebody behind a loop" },
+	[CAUSE_MEET] = { "where engines meet", "all engines meet" },
+	[CAUSE_LEFT] = { "posts that are left", "has left" },
+	[CAUSE_HAND] = { "barriers of two cores", "by hand" },
+};
+
+static enum cause cause_of(const char *why)
+{
+	unsigned int c = CAUSES - 1;
+
+	while (!strstr(why, causes[c].text))
+		c--;
+	return c;
+}
+
 /**
  * struct tally - waits that were deleted, each in a run of its own
- * @deleted, @missed: those for bytes that are touched again, and of them those that gave a race
- * @by_hand, @by_hand_missed: those at a barrier of two cores, which must be there although often
- *	the other core touches none of these bytes
+ * @deleted, @missed: by cause: how many, and of them those that gave a race
  */
 struct tally {
-	uint64_t deleted;
-	uint64_t missed;
-	uint64_t by_hand;
-	uint64_t by_hand_missed;
+	uint64_t deleted[CAUSES];
+	uint64_t missed[CAUSES];
 };
 
 /* Without wait @i of @part, which is @nb or the second program of its pair. */
@@ -142,17 +170,17 @@ static void try_without(struct machine *machine, struct nb_program *nb, unsigned
 			struct nb_program *part, size_t i, uint64_t seed, struct tally *tally)
 {
 	char text[1024];
+	enum cause cause;
 	struct run run;
-	bool by_hand;
 
 	nb_why(part, i, text, sizeof(text));
-	by_hand = strstr(text, "by hand");
+	cause = cause_of(text);
 	delete_wait(part, i, seed);
 	sync_execute(machine, nb, cores, seed, &run);
 	if (getenv("NB_SYNC_VERBOSE") && !run.races)
 		print_message("# seed %" PRIu64 ", not missed: %s\n", seed, text);
-	*(by_hand ? &tally->by_hand : &tally->deleted) += 1;
-	*(by_hand ? &tally->by_hand_missed : &tally->missed) += !!run.races;
+	tally->deleted[cause]++;
+	tally->missed[cause] += !!run.races;
 	run_free(&run);
 	if (run.ended)
 		return;
@@ -174,31 +202,41 @@ static void try_without_one(struct machine *machine, const struct sync_program *
 	nb_free(nb);
 }
 
-/* What is perhaps never executed needs no waits. */
-static bool is_all_executed(const struct sync_program *program)
+/* Which programs: with loops or branches that a test of registers decides, or without. */
+struct choice {
+	bool loops;
+	bool pairs;
+	bool tests;
+};
+
+static bool is_chosen(const struct choice *choice, const struct sync_program *program)
 {
-	return !program->kinds[SYNC_WHILE] && !program->kinds[SYNC_IF];
+	bool tests = false;
+	unsigned int i;
+
+	for (i = 0; i < (choice->pairs ? 2 : 1); i++)
+		tests |= program[i].kinds[SYNC_WHILE] || program[i].kinds[SYNC_IF];
+	return tests == choice->tests;
 }
 
-static void delete_waits(bool loops, bool pairs, struct tally *tally)
+static void delete_waits(const struct choice *choice, struct tally *tally)
 {
 	uint64_t programs = sync_setting("NB_SYNC_PROGRAMS", PROGRAMS), i;
 	uint64_t first = sync_setting("NB_SYNC_SEED", 1);
 	struct sync_program program[2];
 	struct machine machine[3];
-	unsigned int m, d;
+	unsigned int m, d, generation;
 
 	for (m = 0; m < 3; m++)
 		machine_begin(&machine[m], sync_gens[m], TRN_POOL_STEPPED);
 	for (i = 0; i < programs; i++) {
-		m = pairs ? 1 + i % 2 : i % 3;
-		if (pairs)
-			sync_pair_make(program, first + i, machine[m].gen->generation, loops);
+		m = choice->pairs ? 1 + i % 2 : i % 3;
+		generation = machine[m].gen->generation;
+		if (choice->pairs)
+			sync_pair_make(program, first + i, generation, choice->loops);
 		else
-			sync_program_make(program, first + i, machine[m].gen->generation, loops);
-		if (!is_all_executed(&program[0]) || (pairs && !is_all_executed(&program[1])))
-			continue;
-		for (d = 0; d < DELETED; d++)
+			sync_program_make(program, first + i, generation, choice->loops);
+		for (d = 0; d < DELETED && is_chosen(choice, program); d++)
 			try_without_one(&machine[m], program, first + i,
 					(first + i) * 1000003 + d * 7919, tally);
 	}
@@ -206,10 +244,20 @@ static void delete_waits(bool loops, bool pairs, struct tally *tally)
 		seq_rig_destroy(&machine[m].rig);
 }
 
-static void print_deleted(const char *what, uint64_t missed, uint64_t deleted)
+static void print_deleted(const char *what, const struct tally *tally)
 {
-	print_message("# %s: %" PRIu64 " of %" PRIu64 " deleted waits gave a race\n", what, missed,
-		      deleted);
+	unsigned int c;
+
+	for (c = 0; c < CAUSES; c++)
+		if (tally->deleted[c])
+			print_message("# %s, %s: %" PRIu64 " of %" PRIu64
+				      " deleted waits gave a race\n", what, causes[c].name,
+				      tally->missed[c], tally->deleted[c]);
+}
+
+static void expect_missed(const struct tally *tally, enum cause cause, unsigned int percent)
+{
+	assert_true(tally->missed[cause] * 100 >= tally->deleted[cause] * percent);
 }
 
 static void each_wait_is_needed(void **state)
@@ -217,33 +265,70 @@ static void each_wait_is_needed(void **state)
 	struct tally tally = { 0 };
 
 	(void)state;
-	delete_waits(false, false, &tally);
-	print_deleted("without loops", tally.missed, tally.deleted);
-	assert_int_equal(tally.by_hand, 0);
-	assert_true(tally.missed * 100 >= tally.deleted * 95);
+	delete_waits(&(struct choice){ 0 }, &tally);
+	print_deleted("without loops", &tally);
+	assert_true(tally.deleted[CAUSE_BYTES]);
+	expect_missed(&tally, CAUSE_BYTES, 95);
 }
 
-/* A race with the other core counts as well. */
+/*
+ * A race with the other core counts as well. At a barrier an engine waits for all that the other
+ * core has done, which often touches none of its bytes.
+ */
 static void each_wait_of_pairs_is_needed(void **state)
 {
 	struct tally tally = { 0 };
 
 	(void)state;
-	delete_waits(false, true, &tally);
-	print_deleted("of two cores", tally.missed, tally.deleted);
-	print_deleted("of two cores, at barriers", tally.by_hand_missed, tally.by_hand);
-	assert_true(tally.missed * 100 >= tally.deleted * 95);
-	assert_true(tally.by_hand_missed * 4 >= tally.by_hand);
+	delete_waits(&(struct choice){ .pairs = true }, &tally);
+	print_deleted("of two cores", &tally);
+	assert_true(tally.deleted[CAUSE_BYTES] && tally.deleted[CAUSE_HAND]);
+	expect_missed(&tally, CAUSE_BYTES, 95);
+	expect_missed(&tally, CAUSE_HAND, 50);
 }
 
-static void most_waits_of_loops_are_needed(void **state)
+/*
+ * Posts that the last round has left are taken for the next loop, or for the next round of the
+ * loop around: without that nothing is too early in this loop, so these are only counted.
+ */
+static void each_wait_of_loops_is_needed(void **state)
 {
 	struct tally tally = { 0 };
 
 	(void)state;
-	delete_waits(true, false, &tally);
-	print_deleted("with loops", tally.missed, tally.deleted);
-	assert_true(tally.missed * 100 >= tally.deleted * 90);
+	delete_waits(&(struct choice){ .loops = true }, &tally);
+	print_deleted("with loops", &tally);
+	assert_true(tally.deleted[CAUSE_BYTES]);
+	expect_missed(&tally, CAUSE_BYTES, 95);
+	expect_missed(&tally, CAUSE_DRAIN, 75);
+}
+
+static void each_wait_of_loops_of_pairs_is_needed(void **state)
+{
+	struct tally tally = { 0 };
+
+	(void)state;
+	delete_waits(&(struct choice){ .loops = true, .pairs = true }, &tally);
+	print_deleted("with loops of two cores", &tally);
+	assert_true(tally.deleted[CAUSE_BYTES] && tally.deleted[CAUSE_HAND]);
+	expect_missed(&tally, CAUSE_BYTES, 90);
+	expect_missed(&tally, CAUSE_HAND, 45);
+}
+
+/*
+ * What a test leaves out touches nothing in this run, so waits for it are not missed. Where all
+ * engines meet each waits for all others, also for those that it shares no bytes with.
+ */
+static void waits_beside_tests_are_needed(void **state)
+{
+	struct tally tally = { 0 };
+
+	(void)state;
+	delete_waits(&(struct choice){ .loops = true, .tests = true }, &tally);
+	print_deleted("with tests", &tally);
+	assert_true(tally.deleted[CAUSE_BYTES] && tally.deleted[CAUSE_MEET]);
+	expect_missed(&tally, CAUSE_BYTES, 85);
+	expect_missed(&tally, CAUSE_MEET, 15);
 }
 
 int main(void)
@@ -253,7 +338,9 @@ int main(void)
 		cmocka_unit_test(pairs_run_as_in_order),
 		cmocka_unit_test(each_wait_is_needed),
 		cmocka_unit_test(each_wait_of_pairs_is_needed),
-		cmocka_unit_test(most_waits_of_loops_are_needed),
+		cmocka_unit_test(each_wait_of_loops_is_needed),
+		cmocka_unit_test(each_wait_of_loops_of_pairs_is_needed),
+		cmocka_unit_test(waits_beside_tests_are_needed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

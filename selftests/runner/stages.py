@@ -384,7 +384,7 @@ NIGHTLY = [
     Suite("thorough", "vm", 10 * MINUTE, HOUR, "the native tests, with all rounds of what they "
           "draw by chance",
           Native("native-memcheck", "native", env={"NEURON_TEST_THOROUGH": "1"})),
-    Suite("builder", "vm", 6 * MINUTE, HOUR, "10,000 programs that the builder synchronises",
+    Suite("builder", "vm", 9 * MINUTE, HOUR, "10,000 programs that the builder synchronises",
           Native("native-memcheck", "builder", env={"NB_SYNC_PROGRAMS": "10000",
                                                     "NB_SCHEDULE_PROGRAMS": "3000"})),
     Suite("in-tree", "vm", 6 * MINUTE, HOUR, "the driver builds as a part of a kernel's tree, "
