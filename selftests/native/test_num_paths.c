@@ -160,6 +160,30 @@ static void check_nans(unsigned int dtype, unsigned int shift)
 	}
 }
 
+/* What lies between the rows is NaNs. */
+static void rows_tell_nan(unsigned int dtype, size_t n)
+{
+	const uint32_t infinity = dtype == NEURON_DTYPE_FP16 ? 0x7c00 :
+				  dtype == NEURON_DTYPE_BF16 ? 0x7f80 : 0x7f800000;
+	const uint32_t nan = infinity + 1;
+	const size_t size = dtype == NEURON_DTYPE_FP32 ? 4 : 2;
+	enum { ROWS = 3, STRIDE = 4 * LENGTH + 8 };
+	uint8_t data[ROWS * STRIDE];
+	size_t row, i;
+
+	memset(data, 0xff, sizeof(data));
+	for (row = 0; row < ROWS; row++)
+		for (i = 0; i < n; i++)
+			memcpy(data + row * STRIDE + i * size, &infinity, size);
+	assert_false(trn_rows_have_nan(dtype, data, STRIDE, ROWS, n));
+	for (row = 0; row < ROWS; row++)
+		for (i = 0; i < n; i++) {
+			memcpy(data + row * STRIDE + i * size, &nan, size);
+			assert_true(trn_rows_have_nan(dtype, data, STRIDE, ROWS, n));
+			memcpy(data + row * STRIDE + i * size, &infinity, size);
+		}
+}
+
 static void find_nans(const char *path)
 {
 	unsigned int dtype;
@@ -171,6 +195,9 @@ static void find_nans(const char *path)
 			continue;
 		check_nans(dtype, 0);
 		check_nans(dtype, 1);
+		rows_tell_nan(dtype, 1);
+		rows_tell_nan(dtype, 5);
+		rows_tell_nan(dtype, LENGTH);
 	}
 }
 

@@ -15,14 +15,12 @@ static bool has_dst(const struct trn_exec *exec)
 	return false;
 }
 
-/* Of types whose bits tell it: where they lie, if that is possible. */
+/* Of types whose bits tell it. */
 static bool bits_have_nan(const struct trn_tile *tile, unsigned int p)
 {
 	uint32_t bits[TRN_LINE_PIECE];
 	size_t first, n;
 
-	if (tile->contiguous)
-		return trn_has_nan(tile->dtype, tile->base + p * tile->stride, tile->n);
 	for (first = 0; first < tile->n; first += n) {
 		n = trn_piece(tile->n, first, TRN_LINE_PIECE);
 		trn_tile_load_raw(tile, p, first, n, bits);
@@ -57,6 +55,10 @@ bool trn_exec_wrote_nan(const struct trn_exec *exec)
 	    trn_exec_tile(exec, &exec->inst->dst, &tile))
 		return false;
 	bits = trn_bits_tell_nan(tile.dtype);
+	/* Where they lie, if that is possible. */
+	if (bits && tile.contiguous)
+		return trn_rows_have_nan(tile.dtype, tile.base, tile.stride, tile.partitions,
+					 tile.n);
 	for (p = 0; p < tile.partitions; p++)
 		if (bits ? bits_have_nan(&tile, p) : line_has_nan(&tile, p))
 			return true;

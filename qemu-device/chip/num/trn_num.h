@@ -271,6 +271,9 @@ void trn_matmul(float *dst, size_t dst_stride, const float *stationary,
 bool trn_bits_tell_nan(unsigned int dtype);
 /* Is one of @n elements of such a type a NaN? @src at any address. */
 bool trn_has_nan(unsigned int dtype, const void *src, size_t n);
+/* The same for @rows rows of @n elements, @stride bytes from one to the next. */
+bool trn_rows_have_nan(unsigned int dtype, const void *src, size_t stride, unsigned int rows,
+		       size_t n);
 
 /*
  * Rounding to nearest and IEEE denormals for the calling thread. Each thread
