@@ -11,6 +11,8 @@
 /* Of a profile; a reader refuses one that it does not know. */
 #define FORMAT_VERSION	1
 
+#define FILE_BUFFER	(256u << 10)
+
 /* NRT_PROFILE_SINGLE: a model and its file. */
 struct nrt_profile {
 	struct nrt_profile *next;
@@ -144,6 +146,7 @@ static NRT_STATUS get_trace(struct nrt_model *model, nrt_emu_event_t **events, s
 		*events = reallocarray(NULL, room, sizeof(**events));
 		if (!*events)
 			return nrt_error_memory(error);
+		nrt_trace_populate(*events, room * sizeof(**events));
 	}
 	free(*events);
 	return error->status;
@@ -154,8 +157,10 @@ static NRT_STATUS write_profile(struct nrt_model *model, const char *path,
 {
 	nrt_emu_execution_t execution;
 	nrt_emu_event_t *events;
+	NRT_STATUS status;
 	size_t count, i;
 	uint64_t lost;
+	char *buffer;
 	FILE *file;
 
 	if (get_trace(model, &events, &count, &lost, error))
@@ -167,11 +172,17 @@ static NRT_STATUS write_profile(struct nrt_model *model, const char *path,
 		free(events);
 		return error->status;
 	}
+	/* Without one the file has a small buffer of its own. */
+	buffer = malloc(FILE_BUFFER);
+	if (buffer)
+		setvbuf(file, buffer, _IOFBF, FILE_BUFFER);
 	print_head(file, model, &execution, count, lost);
 	for (i = 0; i < count; i++)
 		print_event(file, &events[i]);
 	free(events);
-	return nrt_file_close(file, path, error);
+	status = nrt_file_close(file, path, error);
+	free(buffer);
+	return status;
 }
 
 /* --- All models --- */

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: MIT
+#include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "contract/trace.h"
 #include "observe/trace.h"
+
+/* Of a trace: more than that few programs fill. */
+#define POPULATED	(12u << 20)
 
 static uint64_t trace_bytes(size_t events)
 {
@@ -22,16 +28,30 @@ static void put_traces(struct nrt_bo **traces, unsigned int nr)
 		nrt_bo_put(traces[nr]);
 }
 
+void nrt_trace_populate(void *memory, size_t bytes)
+{
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	const uintptr_t begin = ((uintptr_t)memory + page - 1) & ~(page - 1);
+	const uintptr_t end = ((uintptr_t)memory + bytes) & ~(page - 1);
+
+	/* A kernel that cannot do this does without. */
+	if (end > begin)
+		madvise((void *)begin, end - begin, MADV_POPULATE_WRITE);
+}
+
 /* A buffer for each part. */
 static NRT_STATUS make_traces(const struct nrt_model *model, size_t events,
 			      struct nrt_bo **traces, struct nrt_error *error)
 {
+	const uint64_t bytes = trace_bytes(events);
 	unsigned int i;
 
 	for (i = 0; i < model->nr_parts; i++) {
-		if (!nrt_bo_create(model->vcore->device, trace_bytes(events), DRM_NEURON_BO_HOST, 0,
-				   DRM_NEURON_CATEGORY_NOTIFICATIONS, &traces[i], error))
+		if (!nrt_bo_create(model->vcore->device, bytes, DRM_NEURON_BO_HOST, 0,
+				   DRM_NEURON_CATEGORY_NOTIFICATIONS, &traces[i], error)) {
+			nrt_trace_populate(traces[i]->map, bytes < POPULATED ? bytes : POPULATED);
 			continue;
+		}
 		put_traces(traces, i);
 		return error->status;
 	}

@@ -20,4 +20,7 @@ NRT_STATUS nrt_trace_set(struct nrt_model *model, size_t events, struct nrt_erro
 NRT_STATUS nrt_trace_get(struct nrt_model *model, nrt_emu_event_t *events, size_t *count,
 			 uint64_t *lost, struct nrt_error *error);
 
+/* The pages of a large array come at once, instead of one by one when they are written. */
+void nrt_trace_populate(void *memory, size_t bytes);
+
 #endif /* LIBNRT_OBSERVE_TRACE_H */
