@@ -325,6 +325,7 @@ static NRT_STATUS load(struct nrt_state *state, struct nrt_load *load, const str
 		return error->status;
 	}
 	describe_model(event, model);
+	nrt_model_count(model);
 	handle = nrt_handle_new(state->handles, NRT_KIND_MODEL, model);
 	if (!handle) {
 		nrt_model_release(model);

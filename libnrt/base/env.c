@@ -232,6 +232,7 @@ NRT_STATUS nrt_env_read(struct nrt_env *env, struct nrt_error *error)
 		return error->status;
 	env->root_comm = text_or_null("NEURON_RT_ROOT_COMM_ID");
 	env->cc_algorithm = text_or_null("NEURON_EMU_CC_ALGORITHM");
+	env->tag = text_or_null("NEURON_PROCESS_TAG");
 	env->dump_on = (NRT_STATUS)dump_on;
 	env->timeout_ms = (uint32_t)(timeout < EXEC_TIMEOUT_MAX_S ? timeout : EXEC_TIMEOUT_MAX_S) *
 			  1000;

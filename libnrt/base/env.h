@@ -28,6 +28,7 @@
  * @scratch_page: bytes of a page of the shared scratchpad; 0: it is one piece of memory
  * @root_comm: NEURON_RT_ROOT_COMM_ID, or NULL; of the environment
  * @cc_algorithm: NEURON_EMU_CC_ALGORITHM, or NULL: as the plan chooses; likewise
+ * @tag: NEURON_PROCESS_TAG, or NULL; likewise
  * @profile_events: most instructions and transfers of a device profile
  */
 struct nrt_env {
@@ -44,6 +45,7 @@ struct nrt_env {
 	uint64_t scratch_page;
 	const char *root_comm;
 	const char *cc_algorithm;
+	const char *tag;
 	unsigned long profile_events;
 };
 

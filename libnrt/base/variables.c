@@ -39,6 +39,7 @@ static const struct variable variables[] = {
 	READ("NEURON_EMU_QUIET"),
 	READ("NEURON_FAIL_ON_NAN"),
 	READ("NEURON_LOGICAL_NC_CONFIG"),
+	READ("NEURON_PROCESS_TAG"),
 	READ("NEURON_RT_BACKEND"),
 	READ("NEURON_RT_CONTIGUOUS_SCRATCHPAD"),
 	READ("NEURON_RT_DBG_DUMP_INPUTS_ON_ERR"),
@@ -67,7 +68,6 @@ static const struct variable variables[] = {
 	READ("NEURON_SCRATCHPAD_PAGE_SIZE"),
 
 	{ "NEURONCORE_GROUP_SIZES", NULL, "use NEURON_RT_VISIBLE_CORES" },
-	{ "NEURON_PROCESS_TAG", NULL, "monitors show the name of the process" },
 	{ "NEURON_RT_ALLOW_LEGACY_NEFF", NULL, "a NEFF names no architecture here" },
 	{ "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS", "0",
 	  "nrt_execute() always waits; use nrta_execute_schedule()" },

@@ -141,7 +141,7 @@ static NRT_STATUS upload(struct nrt_cc_code *code, const struct nrt_vcore *vcore
 	size_t bytes = program->count * sizeof(struct neuron_inst);
 	unsigned int i;
 
-	if (nrt_bo_create(code->cc->device, layout.end, DRM_NEURON_BO_HBM, code->cc->stack,
+	if (nrt_bo_create(code->cc, layout.end, DRM_NEURON_BO_HBM,
 			  DRM_NEURON_CATEGORY_COLLECTIVES, &code->arena, error) ||
 	    nrt_bo_write(code->arena, 0, program->image, bytes, error) ||
 	    upload_rings(code, &layout, vcore, error) ||
@@ -277,8 +277,8 @@ NRT_STATUS nrt_cc_scratch(struct nrt_core *cc, uint64_t bytes, struct nrt_bo **s
 		return NRT_SUCCESS;
 	while (size < bytes)
 		size *= 2;
-	if (nrt_bo_create(cc->device, size, DRM_NEURON_BO_HBM, cc->stack,
-			  DRM_NEURON_CATEGORY_COLLECTIVES, &grown, error))
+	if (nrt_bo_create(cc, size, DRM_NEURON_BO_HBM, DRM_NEURON_CATEGORY_COLLECTIVES, &grown,
+			  error))
 		return error->status;
 	nrt_bo_put(*scratch);
 	*scratch = grown;

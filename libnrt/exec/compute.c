@@ -35,6 +35,8 @@
  * @notices: what the program tells of itself is wanted
  * @numerical: the first that was found; status 0: none
  * @dump_on, @print, @print_arg: as in struct nrt_execute
+ * @begin_ns: when it was asked for, CLOCK_MONOTONIC
+ * @device_ns: device time of the jobs that have ended
  * @whole: event of the execution
  * @on_core: event of the job under way
  * @async: what was given along; zero if the caller waits
@@ -57,6 +59,8 @@ struct execution {
 	NRT_STATUS dump_on;
 	nrt_print_fn *print;
 	void *print_arg;
+	uint64_t begin_ns;
+	uint64_t device_ns;
 	struct nrt_event whole;
 	struct nrt_event on_core;
 	struct nrt_async async;
@@ -410,6 +414,7 @@ static NRT_STATUS end_job(struct execution *execution)
 		if (!status)
 			reports += nrt_checks_outputs(model, execution->binding, report);
 		record(model, &all, reports);
+		execution->device_ns += all.end_ns ? all.end_ns - all.start_ns : all.wall_ns;
 	}
 	if (model->cc)
 		status = model->cc_ops->end(model, &wait[model->nr_parts], error);
@@ -471,6 +476,27 @@ static NRT_STATUS finish(struct nrt_request *request)
 	return status;
 }
 
+/* For those who monitor the machine. */
+static void count(const struct execution *execution, NRT_STATUS status)
+{
+	struct nrt_model *model = execution->model;
+	struct nrt_core *core = model->vcore->core[0];
+	const struct nrt_stats_times times = {
+		.total_ns = nrt_clock_now() - execution->begin_ns,
+		.device_ns = execution->device_ns,
+	};
+
+	nrt_post_execution(core, status);
+	nrt_stats_ended(&model->machine->stats, core->stats, status, &times);
+	nrt_stats_model_ended(model->stats);
+}
+
+static void count_refused(const struct nrt_model *model, NRT_STATUS status)
+{
+	nrt_stats_refused(model->vcore->core[0]->stats, status);
+	nrt_stats_model_ended(model->stats);
+}
+
 static void done(struct nrt_request *request)
 {
 	struct execution *execution = execution_of(request);
@@ -479,7 +505,7 @@ static void done(struct nrt_request *request)
 	struct nrt_ended *ended = execution->ended;
 
 	nrt_event_end(&execution->whole, request->error.status);
-	nrt_post_execution(model->vcore->core[0], request->error.status);
+	count(execution, request->error.status);
 	*ended = (struct nrt_ended){
 		.model = model->id,
 		.core = model->vcore->vnc,
@@ -506,6 +532,8 @@ static NRT_STATUS prepare(const struct nrt_execute *execute, struct execution *e
 {
 	struct nrt_model *model = execute->model;
 
+	execution->begin_ns = nrt_clock_now();
+	nrt_stats_model_begins(model->stats);
 	if ((model->group || model->cc) && execute->repeat > 1)
 		return nrt_error_set(error, NRT_INVALID,
 				     "model \"%.64s\" works with peers and cannot be repeated",
@@ -574,9 +602,8 @@ static NRT_STATUS fill_turns(const struct nrt_model *model, struct nrt_place *ma
 			return refuse_repeat(model, "it has more outputs than inputs", error);
 		if (neff->ios[in++]->size != neff->ios[out]->size)
 			return refuse_repeat(model, "their sizes differ", error);
-		if (nrt_bo_create(core->device, neff->ios[out]->size, DRM_NEURON_BO_HBM,
-				  core->stack, DRM_NEURON_CATEGORY_DMA_BUFFERS, &made[out].bo,
-				  error))
+		if (nrt_bo_create(core->core[0], neff->ios[out]->size, DRM_NEURON_BO_HBM,
+				  DRM_NEURON_CATEGORY_DMA_BUFFERS, &made[out].bo, error))
 			return error->status;
 	}
 	return NRT_SUCCESS;
@@ -625,18 +652,27 @@ NRT_STATUS nrt_execute_wait(const struct nrt_execute *execute, struct nrt_error 
 	unit = nrt_units_find(execute->units, core->vnc, NRTA_XU_COMPUTE, 0, error);
 	if (!unit)
 		return error->status;
-	status = prepare(execute, &execution, error);
-	if (status)
+	if (prepare(execute, &execution, error)) {
 		keep_error(execute->model, error, "");
-	if (!status && execute->repeat > 1) {
+		nrt_post_execution(core->core[0], error->status);
+		count_refused(execute->model, error->status);
+		nrt_event_end(&execution.whole, error->status);
+		return error->status;
+	}
+	if (execute->repeat > 1) {
 		status = run_turns(unit, &execution, execute->repeat, error);
-	} else if (!status) {
+	} else {
 		status = nrt_unit_run(unit, &execution.request);
 		*error = execution.request.error;
 	}
-	if (execution.binding)
-		nrt_unbind(execute->model, execution.binding);
-	nrt_post_execution(core->core[0], status);
+	nrt_unbind(execute->model, execution.binding);
+	/* One that cannot be repeated has got no number. */
+	if (execution.request.seq) {
+		count(&execution, status);
+	} else {
+		nrt_post_execution(core->core[0], status);
+		count_refused(execute->model, status);
+	}
 	nrt_event_end(&execution.whole, status);
 	return status;
 }
@@ -660,12 +696,14 @@ NRT_STATUS nrt_execute_schedule(const struct nrt_execute *execute, const struct 
 		goto fail;
 	}
 	if (prepare(execute, execution, error))
-		goto fail;
+		goto refused;
 	execution->async = *async;
 	execution->request.tracker = async->tracker;
 	if (!nrt_unit_schedule(unit, &execution->request, seq, error))
 		return NRT_SUCCESS;
 	nrt_unbind(execute->model, execution->binding);
+refused:
+	count_refused(execute->model, error->status);
 fail:
 	free(execution->ended);
 	free(execution);

@@ -29,7 +29,7 @@ static NRT_STATUS watch_part(struct nrt_part *part, uint64_t bytes, struct nrt_e
 	}
 	if (part->watch)
 		return NRT_SUCCESS;
-	return nrt_bo_create(part->core->device, bytes, DRM_NEURON_BO_HOST, 0,
+	return nrt_bo_create(part->core, bytes, DRM_NEURON_BO_HOST,
 			     DRM_NEURON_CATEGORY_NOTIFICATIONS, &part->watch, error);
 }
 

@@ -5,15 +5,47 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "hw/bo.h"
+#include "hw/core.h"
+#include "hw/stats.h"
 
 /* Piece of memory that the device cannot reach itself. */
 #define BOUNCE_BYTES	(1024 * 1024)
 
+static struct nrt_stats_buffer counted(const struct nrt_bo *bo)
+{
+	return (struct nrt_stats_buffer){
+		.placement = bo->placement,
+		.category = bo->category,
+		.size = bo->size,
+		.bytes = bo->usage ? bo->usage->bytes : NULL,
+	};
+}
+
+/* With the device's lock. */
+static void count_in(struct nrt_bo *bo, struct nrt_emu_stats_core *stats)
+{
+	const struct nrt_stats_buffer buffer = counted(bo);
+
+	bo->stats = stats;
+	if (stats)
+		nrt_stats_buffer_comes(stats, &buffer);
+}
+
+static void count_out(struct nrt_bo *bo)
+{
+	const struct nrt_stats_buffer buffer = counted(bo);
+
+	if (bo->stats)
+		nrt_stats_buffer_goes(bo->stats, &buffer);
+	bo->stats = NULL;
+}
+
+/* With the device's lock. The statistics of a device that is shut down end with it. */
 static void bo_close(struct nrt_bo *bo)
 {
 	struct nrt_device *device = bo->device;
 
+	count_out(bo);
 	if (bo->map)
 		device->backend->bo_unmap(device->chip, bo->map, bo->size);
 	if (bo->handle)
@@ -89,10 +121,12 @@ static NRT_STATUS explain_create(struct nrt_device *device, uint64_t size, uint3
 			     (unsigned long long)stacks[stack].usable);
 }
 
-NRT_STATUS nrt_bo_create(struct nrt_device *device, uint64_t size, uint32_t placement,
-			 uint32_t stack, enum drm_neuron_category category, struct nrt_bo **out,
+NRT_STATUS nrt_bo_create(const struct nrt_core *core, uint64_t size, uint32_t placement,
+			 enum drm_neuron_category category, struct nrt_bo **out,
 			 struct nrt_error *error)
 {
+	uint32_t stack = placement == DRM_NEURON_BO_HBM ? core->stack : 0;
+	struct nrt_device *device = core->device;
 	struct drm_neuron_bo_create create = {
 		.size = size,
 		.placement = placement,
@@ -123,15 +157,23 @@ NRT_STATUS nrt_bo_create(struct nrt_device *device, uint64_t size, uint32_t plac
 					     (unsigned long long)size, strerror(-ret));
 		}
 	}
+	pthread_mutex_lock(&device->lock);
+	count_in(bo, core->stats);
+	pthread_mutex_unlock(&device->lock);
 	*out = bo;
 	return NRT_SUCCESS;
 }
 
 void nrt_bo_describe(struct nrt_bo *bo, struct nrt_usage *usage)
 {
+	struct nrt_emu_stats_core *stats;
+
 	pthread_mutex_lock(&bo->device->lock);
+	stats = bo->stats;
+	count_out(bo);
 	free(bo->usage);
 	bo->usage = usage;
+	count_in(bo, stats);
 	pthread_mutex_unlock(&bo->device->lock);
 }
 

@@ -8,6 +8,8 @@
 #include "hw/device.h"
 #include "hw/usage.h"
 
+struct nrt_emu_stats_core;
+
 /**
  * struct nrt_bo - a buffer
  * @next, @prev: list of the device
@@ -21,6 +23,7 @@
  * @stack: HBM stack
  * @category: what it is for
  * @usage: of a buffer that is for several things, else NULL; both under nrt_device.lock
+ * @stats: where it is counted, or NULL: nowhere; under nrt_device.lock
  * @map: host address, or NULL
  * @shown: a window of a core showed it once
  */
@@ -37,13 +40,17 @@ struct nrt_bo {
 	uint32_t stack;
 	enum drm_neuron_category category;
 	struct nrt_usage *usage;
+	struct nrt_emu_stats_core *stats;
 	void *map;
 	atomic_bool shown;
 };
 
-/* A buffer for @category with one reference; @placement HOST is also mapped. */
-NRT_STATUS nrt_bo_create(struct nrt_device *device, uint64_t size, uint32_t placement,
-			 uint32_t stack, enum drm_neuron_category category, struct nrt_bo **bo,
+/*
+ * A buffer of @core for @category, with one reference. @placement HBM: in the stack of the core;
+ * HOST: in memory of the host, and mapped.
+ */
+NRT_STATUS nrt_bo_create(const struct nrt_core *core, uint64_t size, uint32_t placement,
+			 enum drm_neuron_category category, struct nrt_bo **bo,
 			 struct nrt_error *error);
 struct nrt_bo *nrt_bo_get(struct nrt_bo *bo);
 void nrt_bo_put(struct nrt_bo *bo);

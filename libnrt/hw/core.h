@@ -10,6 +10,7 @@
 
 #include "hw/bo.h"
 #include "hw/post.h"
+#include "hw/stats.h"
 
 /**
  * struct nrt_window - an entry of a view, and what tells it from others
@@ -43,6 +44,7 @@ struct nrt_view {
  * @index: core of the chip
  * @number: number in the machine
  * @stack: nearest HBM stack
+ * @stats: what its logical core counts
  * @lock: protects what follows, and the order of table writes and submissions
  * @resident: view that the table shows, or NULL
  * @shown: indexes of the entries that are not empty, ascending
@@ -54,6 +56,7 @@ struct nrt_core {
 	unsigned int index;
 	unsigned int number;
 	unsigned int stack;
+	struct nrt_emu_stats_core *stats;
 	pthread_mutex_t lock;
 	struct nrt_view *resident;
 	uint32_t *shown;

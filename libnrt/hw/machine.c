@@ -364,6 +364,65 @@ static void pair_cores(struct nrt_machine *machine)
 	}
 }
 
+/* What does not change. Texts that are too long are cut. */
+static NRT_STATUS describe_machine(const struct nrt_machine *machine, const struct nrt_env *env,
+				   struct nrt_emu_stats *page, struct nrt_error *error)
+{
+	struct drm_neuron_memory_info stacks[NEURON_MAX_HBM] = { 0 };
+	struct nrt_device *device = machine->devices[0];
+	unsigned int i;
+
+	if (nrt_device_memory(device, stacks, error))
+		return error->status;
+	for (i = 0; i < device->info.nr_hbm; i++)
+		page->device_bytes += stacks[i].size;
+	page->flags = nrt_machine_embedded(machine) ? NRT_EMU_STATS_EMBEDDED : 0;
+	page->lnc = machine->lnc;
+	page->nr_devices = machine->nr_devices;
+	page->device_cores = device->info.nr_cores;
+	page->generation = device->info.generation;
+	snprintf(page->device_name, sizeof(page->device_name), "%.*s",
+		 (int)sizeof(device->info.name), device->info.name);
+	device->backend->instance(page->instance, sizeof(page->instance));
+	snprintf(page->tag, sizeof(page->tag), "%s", env->tag ?: "");
+	return NRT_SUCCESS;
+}
+
+static unsigned int index_of(const struct nrt_machine *machine, const struct nrt_device *device)
+{
+	unsigned int i = 0;
+
+	while (machine->devices[i] != device)
+		i++;
+	return i;
+}
+
+static NRT_STATUS make_stats(struct nrt_machine *machine, const struct nrt_env *env,
+			     struct nrt_error *error)
+{
+	struct nrt_emu_stats_core *row;
+	unsigned int i, j;
+
+	if (nrt_stats_open(&machine->stats, machine->nr_vcores, error) ||
+	    describe_machine(machine, env, machine->stats.page, error))
+		return error->status;
+	for (i = 0; i < machine->nr_vcores; i++) {
+		const struct nrt_vcore *vcore = &machine->vcores[i];
+
+		row = &machine->stats.page->cores[i];
+		row->number = vcore->number;
+		row->device = index_of(machine, vcore->device);
+		row->first_physical = vcore->core[0]->number;
+		row->nr_physical = vcore->nr;
+		for (j = 0; j < vcore->nr; j++)
+			vcore->core[j]->stats = row;
+		for (j = 0; j < vcore->nr_cc; j++)
+			vcore->cc[j].stats = row;
+	}
+	nrt_stats_publish(&machine->stats);
+	return NRT_SUCCESS;
+}
+
 /* @nr virtual cores from @first on. */
 static NRT_STATUS make_cores(struct nrt_machine *machine, unsigned int first, unsigned int nr,
 			     struct nrt_error *error)
@@ -397,11 +456,14 @@ NRT_STATUS nrt_machine_claim(struct nrt_machine *machine, const struct nrt_env *
 		if (choose_cores(machine, env, true, &first, &nr, error))
 			return error->status;
 		if (!claim_range(machine, first, nr, error))
-			return make_cores(machine, first, nr, error);
+			break;
 		/* Somebody else was faster: look for other free ones. */
 		if (error->status != NRT_EXEC_NC_BUSY || !any || attempt == CLAIM_ATTEMPTS)
 			return error->status;
 	}
+	if (make_cores(machine, first, nr, error))
+		return error->status;
+	return make_stats(machine, env, error);
 }
 
 static void fini_cores(struct nrt_core *cores, unsigned int nr)
@@ -425,6 +487,7 @@ void nrt_machine_close(struct nrt_machine *machine)
 	for (i = 0; i < machine->nr_vcores; i++)
 		nrt_vcore_fini(&machine->vcores[i]);
 	nrt_devices_close(machine->devices, machine->nr_devices);
+	nrt_stats_close(&machine->stats);
 	free(machine->vcores);
 	pthread_mutex_destroy(&machine->lock);
 	memset(machine, 0, sizeof(*machine));

@@ -6,6 +6,7 @@
 #define LIBNRT_HW_MACHINE_H
 
 #include "base/env.h"
+#include "hw/stats.h"
 #include "hw/vcore.h"
 
 /**
@@ -16,6 +17,7 @@
  * @cores, @nr_cores: physical cores of the process; none before nrt_machine_claim()
  * @cc_cores, @nr_cc_cores: their CC-cores, which come in equal numbers; likewise
  * @vcores, @nr_vcores: virtual cores of the process, by vnc; likewise
+ * @stats: what they count, likewise
  * @lock: protects the virtual cores' counts of models
  */
 struct nrt_machine {
@@ -29,6 +31,7 @@ struct nrt_machine {
 	unsigned int nr_cc_cores;
 	struct nrt_vcore *vcores;
 	unsigned int nr_vcores;
+	struct nrt_stats stats;
 	pthread_mutex_t lock;
 };
 

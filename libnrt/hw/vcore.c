@@ -109,6 +109,8 @@ NRT_STATUS nrt_vcore_submit(struct nrt_vcore *vcore, struct nrt_core *cc,
 		args[i].core = core_of(vcore, cc, i)->index;
 	if (!show_and_submit(vcore, cc, views, &submit, places, error)) {
 		*job = submit.job;
+		for (i = 0; i < vcore->nr; i++)
+			nrt_stats_job_begins(vcore->core[i]->stats, i);
 		return NRT_SUCCESS;
 	}
 	/* Next time all of the tables is written. */
@@ -136,6 +138,8 @@ NRT_STATUS nrt_vcore_wait(struct nrt_vcore *vcore, struct nrt_core *cc, uint64_t
 			.job = job + i,
 		};
 	ret = device->backend->wait(device->chip, &args);
+	for (i = 0; i < vcore->nr; i++)
+		nrt_stats_job_ended(vcore->core[i]->stats, i);
 	if (ret)
 		return nrt_error_set(error, nrt_status_of_errno(ret),
 				     "core %u: cannot wait for job %llu: %s", vcore->number,
@@ -151,7 +155,7 @@ static NRT_STATUS add_scratch(struct nrt_vcore *vcore, uint64_t bytes, struct nr
 	if (!bo)
 		return nrt_error_memory(error);
 	scratch->bo = bo;
-	if (nrt_bo_create(vcore->device, bytes, DRM_NEURON_BO_HBM, vcore->stack,
+	if (nrt_bo_create(vcore->core[0], bytes, DRM_NEURON_BO_HBM,
 			  DRM_NEURON_CATEGORY_SHARED_SCRATCHPAD, &bo[scratch->nr], error))
 		return error->status;
 	scratch->nr++;

@@ -86,7 +86,7 @@ NRT_STATUS nrt_vcore_submit(struct nrt_vcore *vcore, struct nrt_core *cc,
 			    struct nrt_error *error);
 
 /*
- * Wait for all jobs of a submission; a result of each in @wait. The driver ends every job, so
+ * Wait for all jobs of a submission, once; a result of each in @wait. The driver ends every job, so
  * there is no limit here.
  */
 NRT_STATUS nrt_vcore_wait(struct nrt_vcore *vcore, struct nrt_core *cc, uint64_t job,

@@ -68,7 +68,7 @@ static NRT_STATUS get_staging(struct nrt_model *model, struct nrt_binding *bindi
 				     core->vnc);
 	binding->copies = true;
 	if (!binding->staging[i] &&
-	    nrt_bo_create(core->device, span->size, DRM_NEURON_BO_HBM, core->stack,
+	    nrt_bo_create(core->core[0], span->size, DRM_NEURON_BO_HBM,
 			  DRM_NEURON_CATEGORY_DMA_BUFFERS, &binding->staging[i], error))
 		return error->status;
 	binding->staged = true;

@@ -33,10 +33,45 @@ static void free_part(struct nrt_part *part)
 	free(part->places);
 }
 
+/* What it takes of the memory of the device; what alignment costs is the runtime's. */
+static void sum_bytes(const struct nrt_part *part, uint64_t bytes[NRT_EMU_STATS_NR_DEVICE])
+{
+	const struct nrt_bo *arena = part->arena;
+	uint64_t rest = arena->size;
+	unsigned int i;
+
+	for (i = 0; i < DRM_NEURON_NR_CATEGORIES; i++) {
+		bytes[nrt_stats_model_kind(i)] += arena->usage->bytes[i];
+		rest -= arena->usage->bytes[i];
+	}
+	bytes[NRT_EMU_STATS_RUNTIME] += rest;
+}
+
+void nrt_model_count(struct nrt_model *model)
+{
+	struct nrt_emu_stats_core *core = model->vcore->core[0]->stats;
+	struct nrt_emu_stats_model row = {
+		.model_id = model->id,
+		.core = core->number,
+		.device = core->device,
+		.nr_subgraphs = model->nr_parts,
+	};
+	unsigned int i;
+
+	memcpy(row.uuid, model->neff->hash, sizeof(row.uuid));
+	snprintf(row.name, sizeof(row.name), "%s", model->neff->name);
+	for (i = 0; i < model->nr_parts; i++)
+		sum_bytes(&model->parts[i], row.device_bytes[i]);
+	model->stats = nrt_stats_model_comes(&model->machine->stats, &row);
+	model->counted = true;
+}
+
 void nrt_model_release(struct nrt_model *model)
 {
 	unsigned int i;
 
+	if (model->counted)
+		nrt_stats_model_leaves(&model->machine->stats, model->stats);
 	if (model->group)
 		model->group->leave(model);
 	if (model->cc)

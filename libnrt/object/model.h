@@ -158,6 +158,8 @@ struct nrt_cc_ops {
  * @neff: tables; the archive is dropped after the load
  * @parts, @nr_parts: what it has on each physical core of @vcore
  * @id: for those who watch: counts the models of the process
+ * @stats: its row in the statistics page, or NULL: none was free, or @counted is false
+ * @counted: it is in the statistics page
  * @group: NULL: it works alone; else @comm, @rank and what follows are its members
  * @comm: the group
  * @rank: in it
@@ -180,6 +182,8 @@ struct nrt_model {
 	struct nrt_part parts[NRT_MAX_LNC];
 	unsigned int nr_parts;
 	uint32_t id;
+	struct nrt_emu_stats_model *stats;
+	bool counted;
 	const struct nrt_group_ops *group;
 	struct nrt_comm *comm;
 	uint32_t rank;
@@ -246,6 +250,9 @@ struct nrt_load {
 NRT_STATUS nrt_model_load(struct nrt_machine *machine, const struct nrt_load *load,
 			  struct nrt_model **model, struct nrt_error *error);
 void nrt_model_release(struct nrt_model *model);
+
+/* It has its id now: the statistics page may have it. */
+void nrt_model_count(struct nrt_model *model);
 
 /* model_build.c: fill a part from its graph. */
 NRT_STATUS nrt_part_build(struct nrt_part *part, struct nrt_load_times *times,

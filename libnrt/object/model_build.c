@@ -374,11 +374,10 @@ static NRT_STATUS describe_arena(struct build *build)
 static NRT_STATUS build_device(struct build *build)
 {
 	struct nrt_part *part = build->part;
-	struct nrt_core *core = part->core;
 	size_t i;
 
 	place_all(build);
-	if (nrt_bo_create(core->device, build->layout.end, DRM_NEURON_BO_HBM, core->stack,
+	if (nrt_bo_create(part->core, build->layout.end, DRM_NEURON_BO_HBM,
 			  DRM_NEURON_CATEGORY_CODE, &part->arena, build->error) ||
 	    describe_arena(build))
 		return build->error->status;

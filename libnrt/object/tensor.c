@@ -60,10 +60,9 @@ static NRT_STATUS fill_storage(struct nrt_machine *machine, struct nrt_storage *
 	core = nrt_machine_vcore(machine, storage->vnc < 0 && !device ? 0 : storage->vnc, error);
 	if (!core)
 		return error->status;
-	return nrt_bo_create(core->device, storage->size,
+	return nrt_bo_create(core->core[0], storage->size,
 			     device ? DRM_NEURON_BO_HBM : DRM_NEURON_BO_HOST,
-			     device ? core->stack : 0, DRM_NEURON_CATEGORY_TENSORS, &storage->bo,
-			     error);
+			     DRM_NEURON_CATEGORY_TENSORS, &storage->bo, error);
 }
 
 NRT_STATUS nrt_tensor_new_empty(const char *name, struct nrt_tensor **out,

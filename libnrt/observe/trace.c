@@ -47,7 +47,7 @@ static NRT_STATUS make_traces(const struct nrt_model *model, size_t events,
 	unsigned int i;
 
 	for (i = 0; i < model->nr_parts; i++) {
-		if (!nrt_bo_create(model->vcore->device, bytes, DRM_NEURON_BO_HOST, 0,
+		if (!nrt_bo_create(model->parts[i].core, bytes, DRM_NEURON_BO_HOST,
 				   DRM_NEURON_CATEGORY_NOTIFICATIONS, &traces[i], error)) {
 			nrt_trace_populate(traces[i]->map, bytes < POPULATED ? bytes : POPULATED);
 			continue;

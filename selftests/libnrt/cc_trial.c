@@ -142,8 +142,8 @@ static void *join_world(void *arg)
 	rank->status = rank->group ? NRT_SUCCESS : rank->error.status;
 	for (i = 0; !rank->status && i < 3; i++)
 		if (!rank->bo[i])
-			rank->status = nrt_bo_create(rank->vcore->device, ROOM, DRM_NEURON_BO_HBM,
-						     rank->vcore->stack,
+			rank->status = nrt_bo_create(rank->vcore->core[0], ROOM,
+						     DRM_NEURON_BO_HBM,
 						     DRM_NEURON_CATEGORY_TENSORS, &rank->bo[i],
 						     &rank->error);
 	return NULL;

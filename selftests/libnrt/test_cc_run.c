@@ -85,7 +85,7 @@ static NRT_STATUS join_all(struct rank *rank, struct nrt_state *state)
 	rank->group = nrt_cc_group_find(rank->world, ranks, job->ranks,
 					job->ranks - 1 - rank->number / job->groups, &rank->error);
 	for (i = 0; rank->group && i < 3; i++)
-		if (nrt_bo_create(vcore->device, ROOM, DRM_NEURON_BO_HBM, vcore->stack,
+		if (nrt_bo_create(vcore->core[0], ROOM, DRM_NEURON_BO_HBM,
 				  DRM_NEURON_CATEGORY_TENSORS, &rank->bo[i], &rank->error))
 			return rank->error.status;
 	return rank->group ? NRT_SUCCESS : rank->error.status;
