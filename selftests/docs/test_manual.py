@@ -17,7 +17,7 @@ STAGE = BUILD / "stage/usr"
 MAN_PAGES = ROOT / "Documentation/man"
 TOOLS = ("neuron-ls", "neuron-top", "neuron-as", "neuron-debug", "neuron-digits", "neuron-objdump",
          "neuron-packager", "neuron-plan", "neuron-sim", "neuron-profile", "neuron-train",
-         "nccom-test")
+         "nccom-test", "neuron-monitor", "neuron-monitor-prometheus.py")
 # A command of a tool that has options and a page of its own.
 COMMANDS = {"neuron-profile-capture": ("neuron-profile", "capture")}
 OPTION = re.compile(r"(?<![\w-])(--[a-z][a-z_-]*|-[a-zA-Z?])(?![\w-])")

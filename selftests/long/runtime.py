@@ -24,9 +24,9 @@ BUILD_LIMIT, LIMIT = 1500, 120
 # What the calling make says to the makes below it.
 OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "PREFIX", "TEST")
 ONE = {"NEURON_LOGICAL_NC_CONFIG": "1"}
-TOOLS = ("nccom-test", "neuron-as", "neuron-debug", "neuron-digits", "neuron-ls", "neuron-objdump",
-         "neuron-packager", "neuron-plan", "neuron-profile", "neuron-sim", "neuron-top",
-         "neuron-train")
+TOOLS = ("nccom-test", "neuron-as", "neuron-debug", "neuron-digits", "neuron-ls", "neuron-monitor",
+         "neuron-monitor-prometheus.py", "neuron-objdump", "neuron-packager", "neuron-plan",
+         "neuron-profile", "neuron-sim", "neuron-top", "neuron-train")
 NRTPY = """
     import sys
     import numpy as np

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What neuron-ls and neuron-top show, against what the machine was built with; nccom-test."""
+"""What neuron-ls, neuron-top and neuron-monitor show, against what the machine was built with;
+nccom-test.
+"""
 
 import json
 import re
@@ -451,3 +453,46 @@ def test_top_device_goes(rig):
     assert top.wait(60) == 1
     assert bytes(top.stderr).decode() == "neuron-top: a device went away\n"
     assert rig.bind(address) == 0
+
+
+# --- neuron-monitor ---
+
+def documents(monitor):
+    """The complete lines of a monitor so far."""
+    with monitor.agent.lock:
+        text = bytes(monitor.stdout)
+    return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith(b"\n")]
+
+
+def test_monitor(rig):
+    """The chips, their errors, and a program that multiplies on them, with its tag."""
+    config = {"period": "200ms", "system_metrics": [{"type": "neuron_hw_counters"}],
+              "neuron_runtimes": [{"metrics": [{"type": name} for name in (
+                  "neuroncore_counters", "memory_used", "execution_stats")]}]}
+    rig.vm.output(f"echo '{json.dumps(config)}' >/tmp/monitor.json")
+    monitor = rig.vm.spawn(["neuron-monitor", "--config-file", "/tmp/monitor.json"])
+    program = rig.vm.spawn(["neuron-digits"], env={"NEURON_PROCESS_TAG": "digits"})
+    assert program.wait(120) == 0
+    seen = documents(monitor)
+    monitor.signal(15)
+    assert monitor.wait(60) == 0
+    assert bytes(monitor.stderr) == b""
+    info = seen[-1]["neuron_hardware_info"]
+    assert info["error"] == ""
+    assert (info["neuron_device_type"], info["neuron_device_count"]) == ("trainium2", 2)
+    assert info["neuron_device_memory_size"] == MEMORY
+    assert info["neuroncore_per_device_count"] * info["logical_neuroncore_config"] == CORES
+    counters = seen[-1]["system_data"]["neuron_hw_counters"]
+    assert [device["neuron_device_index"] for device in counters["neuron_devices"]] == [0, 1]
+    reports = [data["report"] for document in seen for data in document["neuron_runtime_data"]
+               if data["neuron_runtime_tag"] == "digits"]
+    completed = sum(report["execution_stats"]["execution_summary"]["completed"]
+                    for report in reports)
+    assert completed > 0, seen
+    used = [report["memory_used"]["neuron_runtime_used_bytes"]["neuron_device"]
+            for report in reports]
+    assert max(used) > 0
+    cores = [core for report in reports
+             for core in report["neuroncore_counters"]["neuroncores_in_use"].values()]
+    assert max(core["neuroncore_utilization"] for core in cores) > 0
+    assert max(core["flops"] for core in cores) > 0

@@ -63,6 +63,11 @@ int chip_refresh_counters(struct chip *chip)
 			  sizeof(chip->traffic[0]), CHIPS_MAX_LINKS);
 }
 
+int chip_errors(struct chip *chip, struct drm_neuron_counter_info *counters)
+{
+	return chip_query(chip, DRM_NEURON_QUERY_COUNTERS, counters, sizeof(*counters), 1);
+}
+
 /* Returns 1: a chip of ours, 0: not, -1: errno says why it cannot be used. */
 static int chip_open(struct chip *chip, const char *name)
 {
@@ -182,6 +187,32 @@ void chips_close(struct chips *chips)
 		close(chips->chip[i].fd);
 	free(chips->chip);
 	memset(chips, 0, sizeof(*chips));
+}
+
+bool chips_pairs(const struct chips *chips)
+{
+	return chips->count && chips->chip[0].info.generation >= 3;
+}
+
+/* A variable that is "" is not set. */
+unsigned int chips_lnc(const struct chips *chips, const char **name)
+{
+	static const char *const names[] = {
+		"NEURON_LOGICAL_NC_CONFIG", "NEURON_RT_VIRTUAL_CORE_SIZE",
+	};
+	unsigned int usual = chips_pairs(chips) ? 2 : 1, i;
+	const char *text;
+
+	for (i = 0; i < 2; i++) {
+		*name = names[i];
+		text = getenv(names[i]);
+		if (!text || !*text)
+			continue;
+		if (!strcmp(text, "1"))
+			return 1;
+		return strcmp(text, "2") ? 0 : usual;
+	}
+	return usual;
 }
 
 int chips_find(const struct chips *chips, uint32_t fabric_id)

@@ -62,6 +62,16 @@ int chip_refresh(struct chip *chip);
 /* Ask for the traffic of the links and the work of the tensor engines, alike. */
 int chip_refresh_counters(struct chip *chip);
 
+/* What went wrong on the chip. */
+int chip_errors(struct chip *chip, struct drm_neuron_counter_info *counters);
+
+/*
+ * Physical cores of a logical one, as libnrt is told: *@name is the variable of the environment.
+ * 0: its value is none. Pairs are usual, and possible at all, from NeuronCore-v3 on.
+ */
+bool chips_pairs(const struct chips *chips);
+unsigned int chips_lnc(const struct chips *chips, const char **name);
+
 /* Index of the chip with that fabric id, or -1. */
 int chips_find(const struct chips *chips, uint32_t fabric_id);
 

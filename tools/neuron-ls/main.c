@@ -47,33 +47,6 @@ static error_t ls_parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* Pairs are usual, and possible at all, from NeuronCore-v3 on. */
-static bool ls_pairs(const struct chips *chips)
-{
-	return chips->count && chips->chip[0].info.generation >= 3;
-}
-
-/* The variables with which libnrt is told; "" is not set. 0: the value is none. */
-static unsigned int ls_lnc(const struct chips *chips, const char **name)
-{
-	static const char *const names[] = {
-		"NEURON_LOGICAL_NC_CONFIG", "NEURON_RT_VIRTUAL_CORE_SIZE",
-	};
-	unsigned int usual = ls_pairs(chips) ? 2 : 1, i;
-	const char *text;
-
-	for (i = 0; i < 2; i++) {
-		*name = names[i];
-		text = getenv(names[i]);
-		if (!text || !*text)
-			continue;
-		if (!strcmp(text, "1"))
-			return 1;
-		return strcmp(text, "2") ? 0 : usual;
-	}
-	return usual;
-}
-
 static void ls_header(const struct chips *chips, unsigned int lnc)
 {
 	char text[128];
@@ -84,7 +57,7 @@ static void ls_header(const struct chips *chips, unsigned int lnc)
 	read_line("/sys/class/dmi/id/board_asset_tag", "unknown", text,
 		  sizeof(text));
 	printf("instance-id: %s\n", text);
-	if (ls_pairs(chips))
+	if (chips_pairs(chips))
 		printf("logical-neuroncore-config: %u\n", lnc);
 }
 
@@ -126,7 +99,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	chips_warn(&chips, "neuron-ls", why);
-	lnc = ls_lnc(&chips, &name);
+	lnc = chips_lnc(&chips, &name);
 	ret = lnc ? ls_print(&chips, lnc, mode) : -1;
 	chips_close(&chips);
 	if (!lnc)
