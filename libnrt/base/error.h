@@ -20,6 +20,12 @@ struct nrt_error {
 NRT_STATUS nrt_error_set(struct nrt_error *error, NRT_STATUS status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/*
+ * The text of an errno; of EMFILE also what to do, because many ranks in one process need more
+ * files than the usual soft limit allows.
+ */
+const char *nrt_error_why(int number);
+
 /* Memory ran out: NRT_RESOURCE. */
 NRT_STATUS nrt_error_memory(struct nrt_error *error);
 

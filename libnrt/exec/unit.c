@@ -518,7 +518,7 @@ NRT_STATUS nrt_unit_watch(struct nrt_unit *unit, nrta_seq_t seq, int *fd,
 	*fd = event < 0 ? -1 : fcntl(event, F_DUPFD_CLOEXEC, 0);
 	if (!watch || *fd < 0) {
 		nrt_error_set(error, NRT_RESOURCE, "no file descriptor or memory: %s",
-			      strerror(errno));
+			      nrt_error_why(errno));
 		if (event >= 0)
 			close(event);
 		if (*fd >= 0)

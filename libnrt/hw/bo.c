@@ -291,7 +291,7 @@ NRT_STATUS nrt_bo_import(struct nrt_device *device, struct nrt_bo *bo, struct nr
 	return nrt_error_set(error, nrt_status_of_errno(ret),
 			     "%s: cannot import a buffer of %s: %s",
 			     nrt_device_path(device),
-			     nrt_device_path(bo->device), strerror(-ret));
+			     nrt_device_path(bo->device), nrt_error_why(-ret));
 }
 
 NRT_STATUS nrt_bo_export_fd(struct nrt_bo *bo, int *fd, struct nrt_error *error)
@@ -301,7 +301,7 @@ NRT_STATUS nrt_bo_export_fd(struct nrt_bo *bo, int *fd, struct nrt_error *error)
 	if (!ret)
 		return NRT_SUCCESS;
 	return nrt_error_set(error, nrt_status_of_errno(ret), "%s: cannot export a buffer: %s",
-			     nrt_device_path(bo->device), strerror(-ret));
+			     nrt_device_path(bo->device), nrt_error_why(-ret));
 }
 
 /* With the device's lock. The kernel gives a buffer that it knows the handle that it has. */
@@ -416,7 +416,7 @@ NRT_STATUS nrt_bo_dmabuf(struct nrt_bo *bo, int *fd, struct nrt_error *error)
 	if (!ret)
 		return NRT_SUCCESS;
 	return nrt_error_set(error, nrt_status_of_errno(ret), "%s: cannot export a buffer: %s",
-			     nrt_device_path(bo->device), strerror(-ret));
+			     nrt_device_path(bo->device), nrt_error_why(-ret));
 }
 
 /* Is there memory at all where the user's should be? */

@@ -11,6 +11,7 @@ import os
 import pathlib
 import pty
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -23,6 +24,8 @@ import tap
 
 TOOL = pathlib.Path(sys.argv[1]).resolve()
 LIMIT = 200
+# Fewer files than 32 ranks need, but enough for chips and a sanitizer.
+FILES = 64
 # Four ranks on each chip.
 CHIPS = {"NEURON_RT_BACKEND": "embedded", "NEURON_EMU_INSTANCE": "trn2:4", "NEURON_EMU_QUIET": "1"}
 TYPES = ("uint8", "int8", "fp8", "uint16", "int16", "fp16", "bf16", "uint32", "int32", "fp32")
@@ -465,6 +468,18 @@ class Refusals(Tool):
                                 r"and there are [\d.]+ GiB\Z")
         self.assertIn("Avg bus bandwidth", bandwidth)
         self.assertEqual(last, "1 errors found - test failed")
+
+    def test_open_files(self):
+        """It opens as many files as it is let, and says what to do when these are too few."""
+        words = [TOOL, "-r", "32", "allr", "-b", "1kb", "-e", "1kb", "-n", "1", "-w", "0"]
+        env = environment(NEURON_EMU_INSTANCE="trn2:8", NEURON_EMU_CC_ALGORITHM="mesh")
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        for limits, status in (((FILES, hard), 0), ((FILES, FILES), 1)):
+            done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT, check=False,
+                                  cwd=self.folder, env=env, preexec_fn=lambda limits=limits:
+                                  resource.setrlimit(resource.RLIMIT_NOFILE, limits))
+            self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        self.assertIn("too many open files; raise the limit (ulimit -n)", done.stderr)
 
     def test_too_large(self):
         """A size of which there is no plan is refused before it starts, and has no tensors."""

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "process.h"
 
@@ -39,4 +40,15 @@ void process_command(uint32_t pid, char *out, size_t size)
 	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
 	read_line(path, "", name, sizeof(name));
 	snprintf(out, size, "[%s]", name);
+}
+
+void process_raise_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	/* If it fails, libnrt says so when it has too few. */
+	setrlimit(RLIMIT_NOFILE, &limit);
 }

@@ -14,6 +14,7 @@
 #include "job.h"
 #include "order.h"
 #include "output.h"
+#include "process.h"
 #include "trainer.h"
 
 #define LEARN_RANKS	DIGITS_MAX_THREADS
@@ -759,6 +760,7 @@ int main(int argc, char **argv)
 	int ret;
 
 	output_check_at_exit();
+	process_raise_files();
 	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, &learn.options);
 	ret = learn_run(&learn);

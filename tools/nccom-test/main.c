@@ -13,6 +13,7 @@
 #include "neuron/generation.h"
 #include "options.h"
 #include "output.h"
+#include "process.h"
 #include "ranks.h"
 #include "report.h"
 
@@ -260,6 +261,7 @@ int main(int argc, char **argv)
 	int status;
 
 	output_check_at_exit();
+	process_raise_files();
 	options_parse(&test.options, argc, argv);
 	if (test.options.debug)
 		setenv("NEURON_RT_LOG_LEVEL", "DEBUG", 1);
