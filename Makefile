@@ -14,6 +14,7 @@ help:
 	@echo "make run         build everything, boot a VM with $(CHIPS) chips, run the main job"
 	@echo "make shell       the same VM with an interactive shell"
 	@echo "make check       unit tests, tests in the VM, style"
+	@echo "                 ALL=1 (also what takes long: what .ci/run runs)"
 	@echo "                 SUITE=NAME,...  TEST=PROGRAM[:CASE]  LIST=1 (what there is)"
 	@echo "make check-long  fuzzing, faults, other generations; one hour, STAGE=NAME,..."
 	@echo "make check-nightly  the debug kernel, many chips, hours of fuzzing; STAGE=NAME,..."
@@ -43,7 +44,7 @@ shell:
 
 check:
 	@tools/build/deps check
-	@$(RUNNER) check --suite "$(SUITE)" --test "$$TEST" --list "$(LIST)"
+	@$(RUNNER) check --suite "$(SUITE)" --test "$$TEST" --all "$(ALL)" --list "$(LIST)"
 
 check-long check-nightly:
 	@tools/build/deps check

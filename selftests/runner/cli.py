@@ -19,6 +19,7 @@ from .suites import SUITES
 OUT = BUILD / "check"
 STAGES = {"check-long": stages.LONG, "check-nightly": stages.NIGHTLY}
 SKIPS = pathlib.Path(__file__).with_name("skips.table")
+LATER = pathlib.Path(__file__).with_name("later.table")
 
 
 def parser():
@@ -30,6 +31,7 @@ def parser():
     check = commands.add_parser("check", help="the tests that guard every change")
     check.add_argument("--suite", default="", help="names, with commas between them")
     check.add_argument("--test", default="", help="PROGRAM or PROGRAM:CASE")
+    check.add_argument("--all", default="", help="neither empty nor 0: also what takes long")
     check.add_argument("--list", default="", help="not empty: print the table of suites")
     for name in STAGES:
         long = commands.add_parser(name, help="stages that take long")
@@ -97,10 +99,15 @@ def rst_table(title, rows):
     lines = [f".. list-table:: {title}", "   :header-rows: 1", "   :widths: 15 10 10 65", "",
              "   * - Name", "     - Lane", "     - Budget", "     - What it proves"]
     for row in rows:
-        lines += [f"   * - ``{row.name}``", f"     - {row.lane}", f"     - {row.budget} s",
+        budget = f"{row.budget} s" + (f", all {row.whole} s" if row.whole else "")
+        lines += [f"   * - ``{row.name}``", f"     - {row.lane}", f"     - {budget}",
                   f"     - {row.what}"]
-    lines += ["", "In lanes side by side, and with the build before them, the budgets add up to "
-              f"{planned(with_build(rows))} s."]
+    total = ("In lanes side by side, and with the build before them, the budgets add up to "
+             f"{planned(with_build(rows))} s")
+    if any(row.whole for row in rows):
+        everything = with_build([row.with_all() for row in rows])
+        total += f", with ``ALL=1`` to {planned(everything)} s"
+    lines += ["", f"{total}."]
     return "\n".join(lines) + "\n"
 
 
@@ -149,15 +156,23 @@ def needs_build(suites, choice):
     return any("build" in suite.needs for suite in suites)
 
 
+def with_its_build(every, chosen):
+    """The chosen suites and the build, in the order of all of them."""
+    names = {"build", *(suite.name for suite in chosen)}
+    return [suite for suite in every if suite.name in names]
+
+
 def run_check(args):
     """make check"""
     begin = time.monotonic()
-    suites = choose(SUITES, args.suite, "suite")
+    whole = args.all not in ("", "0")
+    every = [suite.with_all() for suite in SUITES] if whole else SUITES
+    suites = choose(every, args.suite, "suite")
     if args.list and not args.suite:
         print(table(suites))
         return 0
-    processes, report = Processes(), Report("check", "suite")
-    lanes = Lanes(OUT, processes, report, skip_rules())
+    processes, report = Processes(), Report("check ALL=1" if whole else "check", "suite")
+    lanes = Lanes(OUT, processes, report, skip_rules(), later="" if whole else LATER.read_text())
     if args.list:
         print("\n".join(sorted(name for suite in suites
                                for name in suite.work.programs(Job(suite, lanes)))))
@@ -170,8 +185,11 @@ def run_check(args):
             suite, choice = owner(suites, Choice.parse(args.test), lanes)
             suites = [suite]
         if needs_build(suites, choice):
-            suites = [suite for suite in SUITES if suite.name == "build" or suite in suites]
+            suites = with_its_build(every, suites)
         lanes.run(suites, choice)
+    if any(lanes.left_out):
+        report.say("\nleft out: {} programs and {} cases; make check ALL=1 runs them, too"
+                   .format(*lanes.left_out))
     return finish(report, "SUITE", begin)
 
 

@@ -156,11 +156,15 @@ class Kselftests:
 
     def run(self, job):
         """All of them, or one of them or of its cases."""
-        args = ""
+        every, args = self.programs(job), ""
+        programs = job.later.now(every)
         if job.choice:
+            programs = [job.choice.program]
             args = " ".join(filter(None, (job.choice.program, job.choice.case)))
             build_for_test(job)
-        must_be_installed([job.choice.program] if job.choice else self.programs(job))
+        elif len(programs) < len(every):
+            args = " ".join(["--but", *sorted(set(every).difference(programs))])
+        must_be_installed(programs)
         status = machine(job, self.name, *self.options, task="check", args=args, limit=self.limit)
         judge_tests(job, self.name, status)
 

@@ -241,25 +241,36 @@ def printable(text):
     return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in text)
 
 
+def table_rows(name, text, columns):
+    """The rows of a table in a file: lines with | between the columns, none of them empty."""
+    rows = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        row = [column.strip() for column in line.split("|")]
+        if len(row) != columns or not all(row):
+            raise ValueError(f"{name}, line {number}: {columns} columns are wanted")
+        rows.append(row)
+    return rows
+
+
+def suite_is(suite, names):
+    """Whether a column of a table, patterns with commas between them, names the suite."""
+    return any(fnmatch.fnmatchcase(suite, name) for name in names.split(","))
+
+
 class SkipRules:
     """The skips that are allowed, from a table whose head says what is what."""
 
     def __init__(self, text):
-        self.rules = []
-        for number, line in enumerate(text.splitlines(), 1):
-            if not line.strip() or line.startswith("#"):
-                continue
-            columns = [column.strip() for column in line.split("|")]
-            if len(columns) != 4 or not all(columns):
-                raise ValueError(f"skips.table, line {number}: four columns are wanted")
-            self.rules.append(columns)
+        self.rules = table_rows("skips.table", text, 4)
 
     def reason(self, suite, case):
         """Why this skip is allowed, or None."""
         if NO_DEVICE in case.why:
             return None
         for suites, title, why, reason in self.rules:
-            if (any(fnmatch.fnmatchcase(suite, name) for name in suites.split(","))
+            if (suite_is(suite, suites)
                     and fnmatch.fnmatchcase(case.title, title)
                     and fnmatch.fnmatchcase(case.why, why)):
                 return reason

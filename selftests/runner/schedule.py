@@ -12,11 +12,12 @@ import shutil
 import threading
 import time
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from neuron_vm import process
 
 from . import results
+from .later import Later
 from .report import Outcome
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -56,7 +57,10 @@ class Choice:
 
 @dataclass(frozen=True)
 class Suite:
-    """A row of the table: budget and limit are in seconds. No suite may need one of EITHER lane."""
+    """A row of the table: budget and limit are in seconds. No suite may need one of EITHER lane.
+
+    whole: the budget with what later.table leaves out of it; 0 means that nothing is left out.
+    """
 
     name: str
     lane: str
@@ -66,6 +70,11 @@ class Suite:
     work: object
     # Suites of another lane that must have ended, and passed.
     needs: tuple = ()
+    whole: int = 0
+
+    def with_all(self):
+        """The same suite when nothing is left out."""
+        return replace(self, budget=self.whole or self.budget)
 
 
 def planned(suites):
@@ -104,6 +113,8 @@ class Job:
         self.report = lanes.report
         self.rules = lanes.rules
         self.choice = choice
+        # A test that is asked for by its name runs.
+        self.later = Later() if choice else Later(suite.name, lanes.later)
         self.cpu = 0.0
         self.cases = []
         self.deadline = time.monotonic() + suite.limit
@@ -156,10 +167,14 @@ def not_run(suite, why):
 class Lanes:
     """Runs suites."""
 
-    def __init__(self, out, processes, report, rules, keep=None):
+    def __init__(self, out, processes, report, rules, keep=None, later=""):
         self.out = out
         # Called with what came of each suite.
         self.keep = keep
+        # The text of later.table, or nothing.
+        self.later = later
+        # Programs and cases that run later.
+        self.left_out = [0, 0]
         self.processes = processes
         self.report = report
         self.rules = rules
@@ -246,6 +261,7 @@ class Lanes:
         try:
             self.report.begin(suite.name, suite.budget)
             self._work(job)
+            self.left_out = [sum(both) for both in zip(self.left_out, job.later.left_out)]
             results.to_junit(suite.name, job.cases, time.monotonic() - begin,
                              self.out / f"{suite.name}.xml")
         except Exception as error:

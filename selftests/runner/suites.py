@@ -30,48 +30,49 @@ def asan(suite, sleepy=False, **env):
 
 # name, lane, budget and limit in seconds, what it proves, how it is run, what must be there
 SUITES = [
-    Suite("build", "vm", 40, 3000, "everything that the machine needs is built", Build()),
+    Suite("build", "vm", 20, 3000, "everything that the machine needs is built", Build()),
     Suite("runner", "native", 20, 120, "the programs that run tests read results rightly, .ci/run "
           "ends as it must, and make bench computes figures rightly",
           Several(Pytest("selftests/runner/tests"), Pytest("selftests/bench/tests"),
                   Pytest("selftests/long/tests"))),
-    Suite("asan", "native", 150, 1800,
+    Suite("asan", "native", 90, 1800,
           "native tests of the chip, number formats, NEFF reader, assembler and digits under "
-          "AddressSanitizer and UBSan", asan("native")),
+          "AddressSanitizer and UBSan", asan("native"), whole=420),
     # A fixed address layout: with a random one some kernels leave TSan no room.
-    Suite("tsan", "native", 150, 1500,
+    Suite("tsan", "native", 60, 1500,
           "everything compiles with clang -Werror; the tests of chip and libnrt under "
           "ThreadSanitizer",
           Native("native-tsan", "threads", "-Db_sanitize=thread", "-Dwerror=true",
-                 compiler="clang", env=TSAN, wrapper="setarch -R"), needs=("build",)),
+                 compiler="clang", env=TSAN, wrapper="setarch -R"), needs=("build",), whole=420),
     Suite("qtest", "native", 40, 600, "the device in QEMU without a guest, each generation",
           asan("qtest", **QTEST), needs=("build",)),
     Suite("embedded", "native", 60, 900,
           "the tests of libnrt on chips in the process, three generations, under "
-          "AddressSanitizer and UBSan", asan("embedded", sleepy=True), needs=("build",)),
+          "AddressSanitizer and UBSan", asan("embedded", sleepy=True), needs=("build",), whole=420),
     Suite("nki", "native", 60, 900, "kernels in Python: traced, built, run on chips in the process",
-          Pytest("selftests/nki", "not slow"), needs=("build",)),
-    Suite("kselftest", "vm", 180, 1800, "the tests of the driver and of libnrt on two chips",
-          Kselftests("kselftest", "--chips", "2"), needs=("build",)),
+          Pytest("selftests/nki", "not slow"), needs=("build",), whole=420),
+    Suite("kselftest", "vm", 120, 1800, "the tests of the driver and of libnrt on two chips",
+          Kselftests("kselftest", "--chips", "2"), needs=("build",), whole=400),
     Suite("job", "vm", 20, 300, "the main job, compared bit for bit",
           Task("job", "--chips", "2"), needs=("build",)),
     Suite("iommu", "vm", 20, 300, "the main job behind an IOMMU in strict mode",
           Task("iommu", "--chips", "2", "--iommu"), needs=("build",)),
     Suite("swiotlb", "vm", 20, 300, "the main job with bounce buffers everywhere",
           Task("swiotlb", "--chips", "2", "--append", "swiotlb=force"), needs=("build",)),
-    Suite("vm", "vm", 80, 1200, "faults on demand, snapshots, shapes and the tools, the quick "
-          "tests of each", Pytest("selftests/vm", "not slow", VM_FILES), needs=("build",)),
-    Suite("tutorials", EITHER, 150, 1800, "every command of the tutorials; tools/report-host",
+    Suite("vm", "vm", 60, 1200, "faults on demand, snapshots, shapes and the tools, the quick "
+          "tests of each", Pytest("selftests/vm", "not slow", VM_FILES), needs=("build",),
+          whole=200),
+    Suite("tutorials", EITHER, 60, 1800, "the commands of the tutorials; tools/report-host",
           Pytest("selftests/docs", only=("test_tutorial", "test_tutorials", "test_container",
                                          "test_report_host")),
-          needs=("build",)),
+          needs=("build",), whole=200),
     Suite("style", EITHER, 60, 900, "the checks of style", Script("style", "tools/build/style"),
           needs=("build",)),
-    Suite("neuron-vm", EITHER, 150, 1500, "neuron-vm: streams, exit statuses, shared folders, "
+    Suite("neuron-vm", EITHER, 60, 1500, "neuron-vm: streams, exit statuses, shared folders, "
           "kept machines, mistakes; nrtpy on the driver",
           Pytest("selftests/vm", "not slow", ("test_neuron_vm", "test_nrtpy")),
           needs=("build",)),
-    Suite("docs", EITHER, 60, 900,
+    Suite("docs", EITHER, 40, 900,
           "the manual builds without a warning and has what the tools have",
           Several(Command("manual", "tools/build/docs"),
                   Pytest("selftests/docs", only=("test_manual", "test_sequence"))),

@@ -164,6 +164,7 @@ class Pytest:
     def run(self, job):
         """The results come as XML."""
         files, options = self._files(), []
+        files = {name: files[name] for name in job.later.now(files)}
         if not files:
             raise Broken(f"there are no tests in {self.folder}")
         if job.choice:
@@ -173,11 +174,13 @@ class Pytest:
                 files[name], options = select(files[name], job.choice.case)
         elif self.marks:
             options = ["-m", self.marks]
+        env = {"PYTHONDONTWRITEBYTECODE": "1", "NEURON_TEST_OUT": str(job.out)}
+        later, more = job.later.pytest(job.out / "later")
+        env.update(more)
         report = job.out / "pytest.xml"
         done = job.run([*PYTEST, "-p", "no:cacheprovider", *files.values(), *options,
-                        f"--junitxml={report}"],
-                       "pytest.log", env={"PYTHONDONTWRITEBYTECODE": "1",
-                                          "NEURON_TEST_OUT": str(job.out)})
+                        *later, f"--junitxml={report}"], "pytest.log", env=env)
+        job.later.count_cases(job.out / "later")
         if not report.exists():
             raise Broken(f"pytest left no results, {results.ended_by(done.status)}",
                          job.log_tail("pytest.log"))
@@ -239,16 +242,18 @@ class Native:
             self._build(job)
             if self.compiler:
                 job.add([results.Case("build", f"{self.compiler} -Werror", results.PASSED)])
-            names = list(self._tests())
-        MesonLog(self, job, names).run()
+            names = job.later.now(self._tests())
+        MesonLog(self, job, names, len(names) < len(self._tests())).run()
 
 
 class MesonLog:
     """One call of meson test, whose log is read while it grows."""
 
-    def __init__(self, native, job, names):
+    def __init__(self, native, job, names, some):
+        """some: the suite has more tests than these."""
         self.native = native
         self.job = job
+        self.some = some
         self.missing = dict.fromkeys(names)
         self.offset = 0
         self.logs = native.dir / "meson-logs"
@@ -269,7 +274,7 @@ class MesonLog:
         if native.wrapper:
             argv += ["--wrapper", native.wrapper]
         env = dict(native.env, CMOCKA_MESSAGE_OUTPUT="TAP")
-        if choice:
+        if self.some:
             argv += list(self.missing)
         if choice and choice.case:
             env["CMOCKA_TEST_FILTER"] = choice.case

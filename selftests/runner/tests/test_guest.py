@@ -12,6 +12,7 @@ import unittest.mock
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 from runner import guest, results, stages
+from runner.later import Later
 from runner.schedule import Broken
 from neuron_vm import MachineError, process
 from neuron_vm.errors import EndedError
@@ -77,6 +78,7 @@ class Job:
         self.seconds = left
         self.suite = types.SimpleNamespace(name="suite", limit=1800)
         self.choice = None
+        self.later = Later()
         self.cases = []
         self.cpu = 0.0
         self.processes = process.Processes()
@@ -147,6 +149,13 @@ class Guest(unittest.TestCase):
         job = self.job({"tap/test_a.tap": TAP, "tap/programs.txt": "test_a\n"})
         guest.Kselftests("suite").run(job)
         self.assertEqual(self.made.words[-4:-2], ("--args", ""))
+
+    def test_the_guest_is_told_what_runs_later(self):
+        self.install(["test_a.c", "test_b.c"], ["test_a", "test_b"])
+        job = self.job({"tap/test_a.tap": TAP, "tap/programs.txt": "test_a\n"})
+        job.later = Later("suite", "suite | test_b | it takes long")
+        guest.Kselftests("suite").run(job)
+        self.assertEqual(self.made.words[-4:-2], ("--args", "--but test_b"))
 
     def test_a_program_that_the_guest_does_not_have(self):
         self.install(["test_a.c", "test_nrt_b.c"], ["test_a"])
