@@ -400,7 +400,8 @@ NIGHTLY = [
     Suite("vm-nightly", "vm", 30 * MINUTE, HOUR, "UltraServers of 64 and 144 chips, and what "
           "else takes long", Pytest("selftests/vm", "nightly")),
     Suite("collectives", "vm", 15 * MINUTE, HOUR, "collectives of up to 256 ranks on 16, 64 and "
-          "144 chips, by the driver", Pytest("selftests/vm", only=("test_collectives",))),
+          "144 chips, by the driver; their device times against the formulas",
+          Several(Pytest("selftests/vm", only=("test_collectives",)), asan("collective-times"))),
     Suite("debug-suite", "vm", 35 * MINUTE, HOUR, "a third of the driver's tests, and its unit "
           "tests, in the debug kernel", DebugSuite(0, 3)),
     Suite("debug-suite-2", "vm", 35 * MINUTE, HOUR, "the second third", DebugSuite(1, 3)),

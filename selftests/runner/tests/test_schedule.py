@@ -307,12 +307,11 @@ class Table(unittest.TestCase):
     def test_every_file_of_the_machines_is_in_a_suite(self):
         """Those that need the debug kernel or many chips are in a stage."""
         files = {path.stem for path in (schedule.ROOT / "selftests/vm").glob("test_*.py")}
-        named = {name for suite in (*suites.SUITES, *stages.NIGHTLY)
-                 if getattr(suite.work, "folder", "") == "selftests/vm"
-                 for name in suite.work.only}
-        named |= {name for stage in stages.NIGHTLY if isinstance(stage.work, work.Several)
-                  for part in stage.work.parts if isinstance(part, stages.DebugPytest)
-                  for name in part.only}
+        works = [suite.work for suite in (*suites.SUITES, *stages.NIGHTLY)]
+        parts = [part for kind in works
+                 for part in (kind.parts if isinstance(kind, work.Several) else [kind])]
+        named = {name for part in parts if getattr(part, "folder", "") == "selftests/vm"
+                 for name in part.only}
         self.assertEqual(sorted(named), sorted(files))
 
 
