@@ -70,7 +70,7 @@ class Ci:
 
     def limit(self, seconds, grace):
         """Give the run less time than .ci/run asks for."""
-        self.program("timeout", f"""[ "$1 $2 $3" = "-k 60 3300" ] || exit 125
+        self.program("timeout", f"""[ "$1 $2 $3" = "-k 60 3420" ] || exit 125
 exec /usr/bin/timeout -k {grace} {seconds} "${{@:4}}" """)
 
 
