@@ -254,7 +254,8 @@ def test_an_input_that_is_written():
     np.testing.assert_array_equal(a, want)
 
 
-def test_bfloat16_with_and_without_ml_dtypes():
+def test_bfloat16_arrays():
+    """Of the type of ml_dtypes where that can be imported, else of bytes; see test_types.py."""
     values = numbers(8, 32)
     a = neuron_emu.from_float32(values, "bfloat16")
     assert a.dtype.itemsize == 2
