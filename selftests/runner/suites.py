@@ -69,8 +69,8 @@ SUITES = [
     Suite("style", EITHER, 60, 900, "the checks of style", Script("style", "tools/build/style"),
           needs=("build",)),
     Suite("neuron-vm", EITHER, 60, 1500, "neuron-vm: streams, exit statuses, shared folders, "
-          "kept machines, mistakes; nrtpy on the driver",
-          Pytest("selftests/vm", "not slow", ("test_neuron_vm", "test_nrtpy")),
+          "kept machines, mistakes; nrtpy and NKI on the driver",
+          Pytest("selftests/vm", "not slow", ("test_neuron_vm", "test_nrtpy", "test_nki")),
           needs=("build",)),
     Suite("docs", EITHER, 40, 900,
           "the manual builds without a warning and has what the tools have",
