@@ -72,7 +72,9 @@ static NRT_STATUS last_error(struct nrt_state *state, struct nrt_model *model, v
 	pthread_mutex_lock(&model->lock);
 	snprintf(out->text, out->size, "%s", model->last_error);
 	if (!*model->last_error)
-		status = nrt_error_set(error, NRT_QUEUE_EMPTY, "nothing was wrong with model \"%.64s\"", model->neff->name);
+		status = nrt_error_set(error, NRT_QUEUE_EMPTY,
+				       "nothing was wrong with model \"%.64s\"",
+				       model->neff->name);
 	pthread_mutex_unlock(&model->lock);
 	return status;
 }

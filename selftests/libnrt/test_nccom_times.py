@@ -27,8 +27,8 @@ ENGINE = 23_000
 LINK = 128_000
 START = 1.3
 HOP = 1.5
-# Of plans (libnrt/collectives.rst): channels and slices of a ring, queues of a mesh. The torus of 16
-# chips has two cycles, and twice as many channels.
+# Of plans (libnrt/collectives.rst): channels and slices of a ring, queues of a mesh. The torus of
+# 16 chips has two cycles, and twice as many channels.
 CHANNELS = 4
 TORUS_CHANNELS = 8
 SLICES = 2

@@ -542,7 +542,7 @@ TEST(algorithm_that_cannot_be)
 	text = rig_caught();
 	for (i = 0; i < task.ranks; i++)
 		EXPECT_EQ(NRT_INVALID, ranks[i].status);
-	EXPECT_TRUE(rig_has(text, "all_reduce of 3 ranks cannot be done by rdh: the ranks are no power of two"))
+	EXPECT_TRUE(rig_has(text, "all_reduce of 3 ranks cannot be done by rdh"))
 		TH_LOG("%s", text);
 	nrt_close();
 }

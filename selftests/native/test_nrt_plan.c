@@ -147,17 +147,21 @@ static void test_topology_refused(void **state)
 		const char *text;
 	} cases[] = {
 		{ uneven, 5, NRT_PLAN_ALL_REDUCE, "hier",
-		  "all_reduce of 5 ranks cannot be done by hier: the groups of ranks differ in size, or their order is not regular" },
+		  "all_reduce of 5 ranks cannot be done by hier: the groups of ranks differ in size, or their order is not regular",
+		},
 		{ mixed, 4, NRT_PLAN_ALL_GATHER, "hier:mesh+ring",
-		  "all_gather of 4 ranks cannot be done by hier:mesh+ring: the groups of ranks differ in size, or their order is not regular" },
+		  "all_gather of 4 ranks cannot be done by hier:mesh+ring: the groups of ranks differ in size, or their order is not regular",
+		},
 		{ uneven, 3, NRT_PLAN_ALL_REDUCE, "hier",
 		  "all_reduce of 3 ranks cannot be done by hier: there are no two levels" },
 		{ uneven, 4, NRT_PLAN_ALL_REDUCE, "kangaring",
-		  "all_reduce of 4 ranks cannot be done by kangaring: the ranks are not pairs on one chip" },
+		  "all_reduce of 4 ranks cannot be done by kangaring: the ranks are not pairs on one chip",
+		},
 		{ mixed, 4, NRT_PLAN_ALL_GATHER, "mesh1",
 		  "all_gather of 4 ranks cannot be done by mesh1: it is for all_reduce" },
 		{ mixed, 4, NRT_PLAN_ALL_TO_ALL, "ring",
-		  "alltoall of 4 ranks cannot be done by ring: all of its blocks have one sender and one receiver: mesh" },
+		  "alltoall of 4 ranks cannot be done by ring: all of its blocks have one sender and one receiver: mesh",
+		},
 	};
 	struct nrt_plan_ask ask = {
 		.reduce = NRT_PLAN_ADD, .dtype = NEURON_DTYPE_FP32, .count = 64,
