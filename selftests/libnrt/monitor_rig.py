@@ -8,6 +8,7 @@ libnrt may run on this host, so each test watches those with its own tags.
 import json
 import os
 import pathlib
+import re
 import select
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import uuid
 MONITOR, MONITORED, EXPORTER = (str(pathlib.Path(path).resolve()) for path in sys.argv[1:4])
 LIMIT = 60
 RUNTIME = ("neuroncore_counters", "memory_used", "neuron_runtime_vcpu_usage", "execution_stats")
+REFUSAL = re.compile("neuron-monitor: process ([0-9]+): its statistics page is left out: ")
 SYSTEM = ("vcpu_usage", "memory_info", "neuron_hw_counters")
 
 
@@ -62,6 +64,7 @@ class Program:
         test.addCleanup(self.child.wait)
         test.addCleanup(self.child.kill)
         self.pid = self.child.pid
+        test.pids.add(self.pid)
         self.lines = Lines(self.child)
         assert self.lines.next() == b"ready"
 
@@ -69,6 +72,19 @@ class Program:
         """Do what a line says."""
         self.child.stdin.write(f"{line}\n".encode())
         assert self.lines.next() == b"done"
+
+    def children(self):
+        """The processes that it has forked."""
+        found = set()
+        for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+            try:
+                parent = path.read_text(errors="replace").rpartition(")")[2].split()[1]
+            except OSError:
+                # It has ended meanwhile.
+                continue
+            if int(parent) == self.pid:
+                found.add(int(path.parent.name))
+        return found
 
 
 class Case(unittest.TestCase):
@@ -80,6 +96,7 @@ class Case(unittest.TestCase):
         self.folder = pathlib.Path(scratch.name)
         self.tag = uuid.uuid4().hex
         self.monitor = None
+        self.pids = {os.getpid()}
 
     def start(self, config=None, period="100ms", **more):
         """The monitor, with a configuration; one that was started before ends."""
@@ -106,8 +123,10 @@ class Case(unittest.TestCase):
         return lambda: json.loads(lines.next())
 
     def complaints(self):
-        """The lines on standard error so far."""
-        return (self.folder / "stderr").read_text().splitlines()
+        """The lines on standard error so far, without those about processes of other tests."""
+        lines = (self.folder / "stderr").read_text().splitlines()
+        return [line for line in lines if not (process := REFUSAL.match(line)) or
+                int(process[1]) in self.pids]
 
     @staticmethod
     def of(document, pid):

@@ -244,6 +244,9 @@ class Reports(Case):
         """A child that was forked is no second runtime."""
         program = Program(self, self.tag)
         program.do("fork")
+        children = program.children()
+        self.assertEqual(len(children), 1)
+        self.pids |= children
         documents = self.documents()
         for _ in range(2):
             self.assertEqual([data["pid"] for data in documents()["neuron_runtime_data"]],

@@ -171,10 +171,14 @@ static enum page_state read_models(int file, struct nrt_emu_stats *stats, char *
 static enum page_state read_file(int file, pid_t pid, struct nrt_emu_stats **stats, char *why)
 {
 	const size_t head = offsetof(struct nrt_emu_stats, latency);
+	ssize_t done = pread(file, *stats, head, 0);
 	struct nrt_emu_stats *grown;
 	enum page_state state;
 
-	if (!read_at(file, *stats, head, 0))
+	/* The process has made the file, and has not given it a size yet. */
+	if (!done)
+		return PAGE_NONE;
+	if (done < 0 || (size_t)done != head)
 		return bad(why, "it is too short");
 	state = check_head(*stats, pid, why);
 	if (state)
