@@ -57,6 +57,7 @@ static void *map_file(struct nrt_stats *stats, size_t size)
 	stats->fd = new_file(size);
 	if (stats->fd < 0 || fstat(stats->fd, &file))
 		return MAP_FAILED;
+	stats->device = file.st_dev;
 	stats->inode = file.st_ino;
 	page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, stats->fd, 0);
 	if (page != MAP_FAILED)
@@ -103,7 +104,8 @@ void nrt_stats_close(struct nrt_stats *stats)
 	stats->page = NULL;
 	pthread_mutex_destroy(&stats->lock);
 	/* A program that closes all its descriptors may have another file there by now. */
-	if (stats->fd >= 0 && !fstat(stats->fd, &file) && file.st_ino == stats->inode)
+	if (stats->fd >= 0 && !fstat(stats->fd, &file) && file.st_dev == stats->device &&
+	    file.st_ino == stats->inode)
 		close(stats->fd);
 	stats->fd = -1;
 }

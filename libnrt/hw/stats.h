@@ -21,12 +21,13 @@
  * struct nrt_stats - the page, and what belongs to it
  * @page: NULL: there is none
  * @fd: of its file, or -1: nobody else can see it
- * @inode: of the file, which tells @fd from one that the program has opened in its place
+ * @device, @inode: of the file, which tell @fd from one that the program has opened in its place
  * @lock: protects the table of models
  */
 struct nrt_stats {
 	struct nrt_emu_stats *page;
 	int fd;
+	dev_t device;
 	ino_t inode;
 	pthread_mutex_t lock;
 };
