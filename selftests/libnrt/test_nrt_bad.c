@@ -428,22 +428,43 @@ TEST(no_memory_without_a_table)
 	nrt_close();
 }
 
-/* What the library gives to syslog(), which this one replaces: lines, and all their priorities. */
+/* What the library gives to syslog(): lines, and all their priorities. */
 static struct {
 	char text[8192];
 	int priorities;
 } logged;
 
-void syslog(int priority, const char *format, ...)
+__attribute__((format(printf, 2, 0)))
+static void keep(int priority, const char *format, va_list args)
 {
 	size_t used = strlen(logged.text);
+
+	vsnprintf(logged.text + used, sizeof(logged.text) - used, format, args);
+	strncat(logged.text, "\n", sizeof(logged.text) - strlen(logged.text) - 1);
+	logged.priorities |= priority;
+}
+
+/* These replace the ones of the C library. With _FORTIFY_SOURCE the second one is called. */
+void syslog(int priority, const char *format, ...)
+{
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(logged.text + used, sizeof(logged.text) - used, format, args);
+	keep(priority, format, args);
 	va_end(args);
-	strncat(logged.text, "\n", sizeof(logged.text) - strlen(logged.text) - 1);
-	logged.priorities |= priority;
+}
+
+__attribute__((format(printf, 3, 4)))
+void __syslog_chk(int priority, int flag, const char *format, ...);
+
+void __syslog_chk(int priority, int flag, const char *format, ...)
+{
+	va_list args;
+
+	(void)flag;
+	va_start(args, format);
+	keep(priority, format, args);
+	va_end(args);
 }
 
 TEST(log_goes_to_syslog)

