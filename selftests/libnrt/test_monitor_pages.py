@@ -7,6 +7,7 @@ usage: see monitor_rig.py
 
 import os
 import pathlib
+import re
 import struct
 import sys
 import time
@@ -125,6 +126,33 @@ class Hostile(Case):
         report = self.until(documents, os.getpid(), lambda report: report["execution_stats"][
             "latency_stats"]["total_latency"])
         self.assertTrue(report)
+
+    def switches(self):
+        """How often the monitor has slept."""
+        status = pathlib.Path(f"/proc/{self.monitor.pid}/status").read_text()
+        return int(re.search("^voluntary_ctxt_switches:\\t([0-9]+)$", status, re.M)[1])
+
+    def test_many_descriptors(self):
+        """A page for which the monitor waits, with many descriptors: it waits once a scan."""
+        odd = page()
+        struct.pack_into("<I", odd, HEAD.size + LATENCIES, 1)
+        fd = self.offer(odd)
+        for _ in range(300):
+            self.addCleanup(os.close, os.dup(fd))
+        documents = self.documents()
+        documents()
+        before = self.switches()
+        documents()
+        # One page costs 20; other tests may have such pages, too.
+        self.assertLess(self.switches() - before, 1000)
+        self.assertEqual(len(self.complaints()), 1)
+
+    def test_many_pages(self):
+        """Of a process that has many pages some are read."""
+        for _ in range(20):
+            self.offer(page(tag=self.tag.encode()))
+        found, lines = self.look()
+        self.assertEqual((len(found), lines), (16, []))
 
     def test_changes(self):
         """A page that gets more cores while it is watched."""

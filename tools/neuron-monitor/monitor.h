@@ -100,12 +100,31 @@ enum page_state {
 	PAGE_BAD,	/* it is not as it must be; somebody should know */
 };
 
-/*
- * Read the page that descriptor @fd of process @pid may be; @folder has its descriptors. @device:
- * of memory files. With PAGE_OK page->stats is for free(); with PAGE_BAD @why is set; with both
- * page->inode.
+/* Descriptors with the name of a page that are looked at, of a process. */
+#define MONITOR_PAGES		16
+
+/**
+ * struct descriptors - those of a process
+ * @pid: process
+ * @folder: they, in /proc
+ * @device: of memory files
+ * @nr_named: how many with the name of a page were met
+ * @inode, @nr_read: of the pages that were read, or refused
  */
-enum page_state page_read(pid_t pid, int folder, const char *fd, dev_t device, struct page *page,
+struct descriptors {
+	pid_t pid;
+	int folder;
+	dev_t device;
+	unsigned int nr_named;
+	unsigned int nr_read;
+	ino_t inode[MONITOR_PAGES];
+};
+
+/*
+ * Read the page that a descriptor of a process may be, once, and at most MONITOR_PAGES. With
+ * PAGE_OK page->stats is for free(); with PAGE_BAD @why is set; with both page->inode.
+ */
+enum page_state page_read(struct descriptors *descriptors, const char *fd, struct page *page,
 			  char why[MONITOR_LINE]);
 
 /* --- runtimes.c --- */

@@ -41,16 +41,28 @@ static bool has_name(int folder, const char *fd)
 	return length == sizeof(LINK) - 1 && !memcmp(text, LINK, sizeof(LINK) - 1);
 }
 
+/* Was it read already, by way of another descriptor? It is now. */
+static bool was_read(struct descriptors *descriptors, ino_t inode)
+{
+	unsigned int i;
+
+	for (i = 0; i < descriptors->nr_read; i++)
+		if (descriptors->inode[i] == inode)
+			return true;
+	descriptors->inode[descriptors->nr_read++] = inode;
+	return false;
+}
+
 /*
  * Open it only if it is a memory file: they are all on one file system, which nobody else can make
  * files on. The question goes to no file system of a stranger.
  */
-static enum page_state open_file(int folder, const char *fd, dev_t device, struct page *page,
-				 int *file, char *why)
+static enum page_state open_file(struct descriptors *descriptors, const char *fd,
+				 struct page *page, int *file, char *why)
 {
 	struct statx info;
 	char path[64];
-	int handle = openat(folder, fd, O_PATH | O_CLOEXEC);
+	int handle = openat(descriptors->folder, fd, O_PATH | O_CLOEXEC);
 
 	if (handle < 0)
 		return PAGE_NONE;
@@ -60,9 +72,13 @@ static enum page_state open_file(int folder, const char *fd, dev_t device, struc
 	}
 	page->inode = info.stx_ino;
 	if (!S_ISREG(info.stx_mode) ||
-	    makedev(info.stx_dev_major, info.stx_dev_minor) != device) {
+	    makedev(info.stx_dev_major, info.stx_dev_minor) != descriptors->device) {
 		close(handle);
 		return bad(why, "it is no memory file");
+	}
+	if (was_read(descriptors, page->inode)) {
+		close(handle);
+		return PAGE_NONE;
 	}
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", handle);
 	*file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -197,19 +213,20 @@ static enum page_state read_file(int file, pid_t pid, struct nrt_emu_stats **sta
 	return state;
 }
 
-enum page_state page_read(pid_t pid, int folder, const char *fd, dev_t device, struct page *page,
+enum page_state page_read(struct descriptors *descriptors, const char *fd, struct page *page,
 			  char why[MONITOR_LINE])
 {
 	enum page_state state;
 	int file;
 
-	if (!has_name(folder, fd))
+	if (descriptors->nr_named == MONITOR_PAGES || !has_name(descriptors->folder, fd))
 		return PAGE_NONE;
-	state = open_file(folder, fd, device, page, &file, why);
+	descriptors->nr_named++;
+	state = open_file(descriptors, fd, page, &file, why);
 	if (state)
 		return state;
 	page->stats = calloc(1, sizeof(*page->stats));
-	state = page->stats ? read_file(file, pid, &page->stats, why) : PAGE_NONE;
+	state = page->stats ? read_file(file, descriptors->pid, &page->stats, why) : PAGE_NONE;
 	close(file);
 	if (state)
 		free(page->stats);

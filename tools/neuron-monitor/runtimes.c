@@ -264,11 +264,6 @@ static void found(struct scan *scan, pid_t pid, const struct page *page)
 		look_put(look);
 		return;
 	}
-	/* The process has several descriptors of the same page. */
-	if (runtime->seen) {
-		look_put(look);
-		return;
-	}
 	runtime->seen = true;
 	look_put(runtime->now);
 	runtime->now = look;
@@ -276,19 +271,21 @@ static void found(struct scan *scan, pid_t pid, const struct page *page)
 
 static void scan_process(struct scan *scan, pid_t pid)
 {
+	struct descriptors descriptors = { .pid = pid, .device = scan->runtimes->device };
 	char path[64], why[MONITOR_LINE];
 	struct dirent *entry;
 	DIR *folder;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
 	folder = opendir(path);
+	if (folder)
+		descriptors.folder = dirfd(folder);
 	while (folder && (entry = readdir(folder))) {
 		struct page page = { 0 };
 
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
-		switch (page_read(pid, dirfd(folder), entry->d_name, scan->runtimes->device, &page,
-				  why)) {
+		switch (page_read(&descriptors, entry->d_name, &page, why)) {
 		case PAGE_OK:
 			found(scan, pid, &page);
 			break;
