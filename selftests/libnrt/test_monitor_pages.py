@@ -167,6 +167,22 @@ class Hostile(Case):
         self.assertTrue(self.complaints()[0].endswith(
             ": its statistics page is left out: its number of cores has changed"))
 
+    def test_comes_back(self):
+        """A page that cannot be read for a while: what it had is not counted again."""
+        data = page(tag=self.tag.encode())
+        changes, completed = HEAD.size + LATENCIES, len(data) - CORE + ROW.size
+        struct.pack_into("<Q", data, completed, 5)
+        fd = self.offer(data)
+        documents = self.documents()
+        self.assertTrue(self.of(documents(), os.getpid()))
+        os.pwrite(fd, b"\1", changes)
+        while self.of(documents(), os.getpid()):
+            pass
+        os.pwrite(fd, b"\7", completed)
+        os.pwrite(fd, b"\0", changes)
+        report = self.until(documents, os.getpid(), lambda report: True)
+        self.assertEqual(report["execution_stats"]["execution_summary"]["completed"], 2)
+
     def test_no_memory_file(self):
         """Files of that name that are none are not opened: a FIFO would block for ever."""
         own = pathlib.Path(f"/fifo-{self.tag}")

@@ -153,7 +153,7 @@ struct look {
  * @inode: of its page
  * @watch: of the configuration
  * @tag: NEURON_PROCESS_TAG, or the pid
- * @seen: it was there at the last scan
+ * @seen: its page was read in the last scan
  * @now: the last look
  * @base: by metric: the look that was reported last
  */

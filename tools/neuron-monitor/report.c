@@ -235,7 +235,7 @@ static json_object *runtime_data(const struct monitor *monitor, struct runtime *
 	const struct group *group;
 	enum metric i;
 
-	if (runtime->watch < 0)
+	if (runtime->watch < 0 || !runtime->seen)
 		return NULL;
 	group = monitor->config.watch[runtime->watch].group;
 	for (i = 0; i < NR_RUNTIME_METRICS; i++) {

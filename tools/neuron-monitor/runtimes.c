@@ -300,15 +300,38 @@ static void scan_process(struct scan *scan, pid_t pid)
 		closedir(folder);
 }
 
-static void drop_unseen(struct scan *scan)
+/*
+ * A page that could not be read this time may come back, and what it has counted until then must
+ * not be counted again. Of a process that has another page now, it has gone.
+ */
+static bool has_gone(const struct runtimes *runtimes, const struct runtime *runtime)
+{
+	const struct runtime *other;
+	char path[64];
+
+	for (other = runtimes->first; other; other = other->next)
+		if (other->pid == runtime->pid && other->seen)
+			return true;
+	snprintf(path, sizeof(path), "/proc/%d", runtime->pid);
+	return access(path, F_OK);
+}
+
+static void forget_seen(struct runtimes *runtimes)
+{
+	struct runtime *runtime;
+
+	for (runtime = runtimes->first; runtime; runtime = runtime->next)
+		runtime->seen = false;
+}
+
+static void drop_gone(struct scan *scan)
 {
 	struct runtime **link = &scan->runtimes->first;
 
 	while (*link) {
 		struct runtime *runtime = *link;
 
-		if (runtime->seen) {
-			runtime->seen = false;
+		if (runtime->seen || !has_gone(scan->runtimes, runtime)) {
 			link = &runtime->next;
 			continue;
 		}
@@ -333,12 +356,13 @@ int runtimes_scan(struct runtimes *runtimes, const struct config *config,
 	DIR *folder = opendir("/proc");
 	struct dirent *entry;
 
+	forget_seen(runtimes);
 	while (folder && (entry = readdir(folder)))
 		if (isdigit((unsigned char)entry->d_name[0]))
 			scan_process(&scan, (pid_t)strtol(entry->d_name, NULL, 10));
 	if (folder)
 		closedir(folder);
-	drop_unseen(&scan);
+	drop_gone(&scan);
 	runtimes->scanned_ns = scan.when_ns;
 	return scan.failed ? -1 : 0;
 }
