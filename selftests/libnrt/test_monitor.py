@@ -5,13 +5,16 @@
 usage: see monitor_rig.py
 """
 
+import fcntl
 import json
 import os
 import pathlib
 import re
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 
 import tap
@@ -303,6 +306,23 @@ class Ends(Case):
                 time.sleep(0.01)
             child.send_signal(number)
             self.assertEqual(self.ended(child), 0)
+
+    def test_full_pipe(self):
+        """Nobody reads: both end it while it waits for its reader."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            child = self.start(period="10ms")
+            before = 0
+            # It writes, and then no more for many periods.
+            while not before or before != self.waiting(child):
+                before = self.waiting(child)
+                time.sleep(0.5)
+            child.send_signal(number)
+            self.assertEqual(self.ended(child), 0)
+
+    @staticmethod
+    def waiting(child):
+        """Bytes that a child has written, and nobody has read."""
+        return struct.unpack("i", fcntl.ioctl(child.stdout, termios.FIONREAD, bytes(4)))[0]
 
     def test_closed_pipe(self):
         """Nobody reads any more: it ends, also when nothing is due for long."""

@@ -99,7 +99,51 @@ static bool wait_until(uint64_t due, int signals)
 	return !ret || (ret < 0 && errno == EINTR);
 }
 
+/* --- Signals --- */
+
+/* Those that end it. */
+static void find_signals(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGTERM);
+}
+
+static void end(int number)
+{
+	(void)number;
+	_exit(EXIT_SUCCESS);
+}
+
+/* As something that can be waited for. */
+static int open_signals(void)
+{
+	sigset_t set;
+
+	signal(SIGPIPE, SIG_IGN);
+	find_signals(&set);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGINT, end);
+	signal(SIGTERM, end);
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
 /* --- Reports --- */
+
+/* A reader that does not read must not keep a signal from ending it. */
+static int write_line(const char *text)
+{
+	sigset_t set;
+	int ret, why;
+
+	find_signals(&set);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	ret = puts(text) < 0 || fflush(stdout) ? -1 : 0;
+	why = errno;
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	errno = why;
+	return ret;
+}
 
 /* -1: that was the last one; why it could not be written is said at exit. */
 static int write_report(struct monitor *monitor, uint64_t now)
@@ -111,8 +155,8 @@ static int write_report(struct monitor *monitor, uint64_t now)
 
 	if (!text)
 		fprintf(stderr, "neuron-monitor: out of memory; a report is left out\n");
-	else if (puts(text) < 0 || fflush(stdout))
-		ret = -1;
+	else
+		ret = write_line(text);
 	/* Who read it has gone, which is the usual end, and nothing to complain about. */
 	if (ret && errno == EPIPE)
 		_exit(EXIT_SUCCESS);
@@ -169,19 +213,6 @@ static void run(struct monitor *monitor, int signals)
 			fprintf(stderr, "neuron-monitor: a report took %.3f ms\n",
 				(double)(monitor_now() - now) / 1e6);
 	}
-}
-
-/* The signals that end it, as something that can be waited for. */
-static int open_signals(void)
-{
-	sigset_t set;
-
-	signal(SIGPIPE, SIG_IGN);
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
 static int read_config(struct monitor *monitor, const struct options *options)
