@@ -149,10 +149,12 @@ static int write_line(const char *text)
 static int write_report(struct monitor *monitor, uint64_t now)
 {
 	json_object *root = report_new(monitor, now);
-	const char *text = json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN |
-							  JSON_C_TO_STRING_NOSLASHESCAPE);
+	const char *text = NULL;
 	int ret = 0;
 
+	if (root)
+		text = json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN |
+						      JSON_C_TO_STRING_NOSLASHESCAPE);
 	if (!text)
 		fprintf(stderr, "neuron-monitor: out of memory; a report is left out\n");
 	else

@@ -278,8 +278,9 @@ json_object *report_new(struct monitor *monitor, uint64_t now);
 json_object *value_text(const char *text);
 json_object *value_number(double value, int digits);
 json_object *value_count(uint64_t count);
-/* @object may not be there, because memory ran out; then nothing happens. */
+/* Both take @value. @object and @array may not be there, because memory ran out. */
 void value_add(json_object *object, const char *key, json_object *value);
+void value_append(json_object *array, json_object *value);
 /* A group with its period; value_add(..., "error", ...) ends it. */
 json_object *value_group(uint64_t from_ns, uint64_t to_ns);
 

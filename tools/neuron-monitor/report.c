@@ -88,7 +88,7 @@ static json_object *hw_counters(const struct devices *devices, uint64_t from_ns,
 		value_add(device, "mem_ecc_uncorrected", value_count(counters->hbm_uncorrected));
 		value_add(device, "sram_ecc_uncorrected", value_count(counters->sram_uncorrected));
 		value_add(device, "sram_ecc_corrected", value_count(counters->sram_corrected));
-		json_object_array_add(list, device);
+		value_append(list, device);
 	}
 	value_add(group, "neuron_devices", list);
 	value_add(group, "error", value_text(devices->open ? "" : devices->why));
@@ -267,7 +267,7 @@ json_object *report_new(struct monitor *monitor, uint64_t now)
 	for (runtime = monitor->runtimes.first; runtime; runtime = runtime->next) {
 		data = runtime_data(monitor, runtime, now);
 		if (data)
-			json_object_array_add(list, data);
+			value_append(list, data);
 	}
 	for (i = NR_RUNTIME_METRICS; i < NR_METRICS; i++) {
 		const struct group *group = &monitor->config.system[i - NR_RUNTIME_METRICS];

@@ -307,7 +307,7 @@ static void add_memory(json_object *group, const struct nrt_emu_stats *stats)
 
 	for (i = 0; i < NRT_EMU_STATS_MAX_MODELS; i++)
 		if (stats->models[i].model_id)
-			json_object_array_add(models, loaded_model(&stats->models[i]));
+			value_append(models, loaded_model(&stats->models[i]));
 	value_add(group, "neuron_runtime_used_bytes", used_bytes(stats));
 	value_add(group, "loaded_models", models);
 }

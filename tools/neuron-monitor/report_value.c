@@ -67,7 +67,14 @@ json_object *value_count(uint64_t count)
 
 void value_add(json_object *object, const char *key, json_object *value)
 {
-	json_object_object_add(object, key, value);
+	if (!object || json_object_object_add(object, key, value))
+		json_object_put(value);
+}
+
+void value_append(json_object *array, json_object *value)
+{
+	if (!array || json_object_array_add(array, value))
+		json_object_put(value);
 }
 
 json_object *value_group(uint64_t from_ns, uint64_t to_ns)
