@@ -7,10 +7,12 @@ usage: see monitor_rig.py
 
 import http.client
 import json
+import runpy
 import socket
 import subprocess
 import sys
 import time
+import unittest.mock
 
 import tap
 from monitor_rig import EXPORTER, LIMIT, Case, Program
@@ -152,6 +154,36 @@ class Exporter(Case):
             self.assertLess(time.monotonic(), end)
         self.assertEqual(self.sample(text, "execution_status_total", "completed"), 3)
 
+    def served(self, *documents):
+        """What is served after documents: each with the seconds that pass afterwards."""
+        module = runpy.run_path(EXPORTER)
+        series = module["Series"]()
+        with unittest.mock.patch.object(time, "monotonic", return_value=0.0) as clock:
+            for document, seconds in documents:
+                series.take(module["Document"](json.dumps(document)))
+                clock.return_value += seconds
+            return series.text()
+
+    def test_short_period(self):
+        """The first period of a runtime is short; its gauges are there until the next document."""
+        gauge, counter = "neuroncore_utilization_ratio{", "execution_status_total{"
+        nothing = {"neuron_runtime_data": []}
+        short, usual = self.document(period=0.01), self.document(period=5)
+        self.assertIn(gauge, self.served((nothing, 5), (short, 14)))
+        self.assertNotIn(gauge, self.served((nothing, 5), (short, 16)))
+        self.assertIn(gauge, self.served((usual, 5), (short, 14)))
+        self.assertNotIn(gauge, self.served((short, 1)))
+        twice = {"neuron_runtime_data": usual["neuron_runtime_data"] +
+                 short["neuron_runtime_data"]}
+        self.assertIn(gauge, self.served((twice, 14)))
+        self.assertIn(counter, self.served((usual, 3599)))
+        self.assertNotIn(counter, self.served((usual, 3601)))
+        long = self.document(period=7200)
+        self.assertIn(counter, self.served((long, 7200)))
+        self.assertIn("instance_info{", self.served((usual, 100000)))
+        text = self.served((usual, 3599), (usual, 3599))
+        self.assertEqual(self.sample(text, counter[:-1], '"completed"'), 6)
+
     def test_bad_lines(self):
         """Each has a line, and nothing of it is taken."""
         bad = self.document(tag="bad")
@@ -195,7 +227,7 @@ class Exporter(Case):
     def test_monitor(self):
         """Both together, as a user runs them."""
         program = Program(self, self.tag)
-        monitor = self.start()
+        monitor = self.start(period="2s")
         with socket.socket() as probe:
             probe.bind(("", 0))
             self.port = probe.getsockname()[1]

@@ -15,6 +15,8 @@ NAME = "neuron-monitor-prometheus.py"
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 # A gauge of a runtime that is not renewed for so many of its periods is no longer true.
 PERIODS = 3
+# Counters of a runtime that are not renewed for so many seconds are forgotten.
+COUNTERS_STAY = 3600
 INSTANCE_LABELS = {
     "availability_zone": "instance_availability_zone",
     "instance_id": "instance_id",
@@ -74,7 +76,7 @@ def escape(text):
 
 
 class Document:
-    """What a line says, as samples: (metric, labels, value, seconds that it stays true)."""
+    """What a line says, as samples: (metric, labels, value, period, None: it stays for ever)."""
 
     def __init__(self, line):
         try:
@@ -94,9 +96,9 @@ class Document:
                 raise BadDocument("a runtime is no object")
             self._runtime(runtime)
 
-    def _add(self, metric, labels, value, stays=math.inf):
+    def _add(self, metric, labels, value, period=None):
         labels = {name: str(text) for name, text in {**self.labels, **labels}.items()}
-        self.samples.append((metric, labels, value, stays))
+        self.samples.append((metric, labels, value, period))
 
     def _hardware(self, info):
         names = ("neuron_device_type", "neuron_device_version", "neuroncore_version",
@@ -136,26 +138,27 @@ class Document:
                           ("neuroncore_counters", self._cores)):
             group = member(report, name, dict)
             if group:
-                add(group, tag, PERIODS * number(group, "period"))
+                add(group, tag, number(group, "period"))
 
-    def _executions(self, group, tag, stays):
+    def _executions(self, group, tag, period):
         errors = member(group, "error_summary", dict) or {}
         for name in errors:
             self._add("execution_errors_total", {**tag, "error_type": name},
-                      number(errors, name))
+                      number(errors, name), period)
         ends = member(group, "execution_summary", dict) or {}
         for name in ends:
-            self._add("execution_status_total", {**tag, "status_type": name}, number(ends, name))
+            self._add("execution_status_total", {**tag, "status_type": name},
+                      number(ends, name), period)
         latency = member(member(group, "latency_stats", dict) or {}, "total_latency", dict) or {}
         for name in latency:
             self._add("execution_latency_seconds", {**tag, "percentile": name},
-                      number(latency, name), stays)
+                      number(latency, name), period)
 
-    def _memory(self, group, tag, stays):
+    def _memory(self, group, tag, period):
         used = member(group, "neuron_runtime_used_bytes", dict) or {}
         for name in ("host", "neuron_device") if used else ():
             self._add("neuron_runtime_memory_used_bytes", {**tag, "memory_location": name},
-                      number(used, name), stays)
+                      number(used, name), period)
         breakdown = member(used, "usage_breakdown", dict) or {}
         for core, usage in (member(breakdown, "neuroncore_memory_usage", dict) or {}).items():
             if not isinstance(usage, dict):
@@ -163,20 +166,20 @@ class Document:
             for name in ("constants", "model_code", "model_shared_scratchpad", "runtime_memory",
                          "tensors"):
                 self._add(f"neuroncore_memory_usage_{name}", {**tag, "neuroncore": core},
-                          number(usage, name), stays)
+                          number(usage, name), period)
 
-    def _vcpu(self, group, tag, stays):
+    def _vcpu(self, group, tag, period):
         usage = member(group, "vcpu_usage", dict) or {}
         for name in usage:
             self._add("neuron_runtime_vcpu_usage_ratio", {**tag, "usage_type": name},
-                      number(usage, name) / 100, stays)
+                      number(usage, name) / 100, period)
 
-    def _cores(self, group, tag, stays):
+    def _cores(self, group, tag, period):
         for core, counters in (member(group, "neuroncores_in_use", dict) or {}).items():
             if not isinstance(counters, dict):
                 raise BadDocument("the counters of a core are no object")
             self._add("neuroncore_utilization_ratio", {**tag, "neuroncore": core},
-                      number(counters, "neuroncore_utilization") / 100, stays)
+                      number(counters, "neuroncore_utilization") / 100, period)
 
 
 class Series:
@@ -184,31 +187,47 @@ class Series:
 
     def __init__(self):
         self.lock = threading.Lock()
+        # By metric and labels: the value, when it came, until when it is true.
         self.values = {name: {} for name in METRICS}
+        self.last = math.inf
 
     def take(self, document):
         """All of a document, or nothing of one that is bad."""
         now = time.monotonic()
         with self.lock:
-            for metric, labels, value, stays in document.samples:
+            self._forget(now)
+            for metric, labels, value, period in document.samples:
                 key = tuple(sorted(labels.items()))
+                before, came, end = self.values[metric].get(key, (0, self.last, 0))
+                stays = math.inf
+                if period is not None:
+                    # The first period of a runtime is as short as it was there.
+                    stays = PERIODS * max(period, now - came)
                 # The device itself counts its errors.
                 if metric.startswith("execution_") and METRICS[metric][0] == "counter":
-                    value += self.values[metric].get(key, (0, 0))[0]
-                self.values[metric][key] = (value, now + stays)
+                    value += before
+                    stays = max(stays, COUNTERS_STAY)
+                # Processes with the same tag are in the same document.
+                end = max(end if came == now else 0, now + stays)
+                self.values[metric][key] = (value, now, end)
+            self.last = now
+
+    def _forget(self, now):
+        for samples in self.values.values():
+            for key in [key for key, (_, _, until) in samples.items() if until < now]:
+                del samples[key]
 
     def text(self):
         """In the format of Prometheus."""
         now = time.monotonic()
         lines = []
         with self.lock:
+            self._forget(now)
             for metric, (kind, what) in METRICS.items():
                 samples = self.values[metric]
-                for key in [key for key, (_, until) in samples.items() if until < now]:
-                    del samples[key]
                 if samples:
                     lines += [f"# HELP {metric} {what}", f"# TYPE {metric} {kind}"]
-                for key, (value, _) in samples.items():
+                for key, (value, _, _) in samples.items():
                     labels = ",".join(f'{name}="{escape(text)}"' for name, text in key)
                     lines.append(f"{metric}{{{labels}}} {value}")
         return "\n".join(lines) + "\n"
