@@ -639,11 +639,11 @@ static void a_storm_goes_by_the_timer_and_can_be_ended(void **state)
 	make_nops(&job, rig, 1);
 	order(rig, "irq-storm,vector=1,times=4000000,count=1");
 	job_run(&job);
-	for (i = 0; i < 10; i++) {
+	/* A ring that comes a little early only sets the timer again. */
+	for (i = 0; fake_irqs(&rig->port[0], 1) < 10; i++) {
 		assert_true(fake_wait_timer(&rig->port[0], i));
 		fake_timer_ring(&rig->port[0], rig->chip[0]);
 	}
-	assert_true(fake_wait_irq(&rig->port[0], 1, 10));
 	assert_true(fake_wait_timer(&rig->port[0], i));
 	order(rig, "clear");
 	fake_timer_ring(&rig->port[0], rig->chip[0]);
