@@ -108,8 +108,8 @@ TEST(buckets)
 
 FIXTURE(stats)
 {
-	struct nrt_emu_stats before;
-	struct nrt_emu_stats after;
+	struct nrt_emu_stats *before;
+	struct nrt_emu_stats *after;
 	struct nrt_emu_stats_core core;
 	struct rig rig;
 	float x[RIG_VALUES];
@@ -126,6 +126,9 @@ FIXTURE_SETUP(stats)
 	setenv("NEURON_RT_NUM_CORES", "2", 1);
 	setenv("NEURON_PROCESS_TAG", "a tag", 1);
 	setenv("NEURON_FAIL_ON_NAN", "1", 1);
+	self->before = calloc(1, sizeof(*self->before));
+	self->after = calloc(1, sizeof(*self->after));
+	ASSERT_TRUE(self->before && self->after);
 	self->begin_ns = now_ns();
 	ASSERT_EQ(NRT_SUCCESS, nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""));
 	rig_ramp(self->x, 1.0f);
@@ -135,26 +138,28 @@ FIXTURE_TEARDOWN(stats)
 {
 	rig_unload(&self->rig);
 	nrt_close();
+	free(self->before);
+	free(self->after);
 }
 
 TEST_F(stats, identity)
 {
 	nrt_instance_info_t info = { 0 };
 
-	ASSERT_TRUE(look(&self->after, 1, &self->core));
-	EXPECT_EQ(NRT_EMU_STATS_MAGIC, self->after.magic);
-	EXPECT_EQ(NRT_EMU_STATS_VERSION, self->after.version);
-	EXPECT_EQ(2, self->after.nr_cores);
-	EXPECT_EQ(sizeof(self->after) + 2 * sizeof(self->core), self->after.size);
-	EXPECT_STREQ("a tag", self->after.tag);
-	EXPECT_EQ(rig_embedded() ? NRT_EMU_STATS_EMBEDDED : 0, self->after.flags);
-	EXPECT_LE(self->begin_ns, self->after.init_ns);
-	EXPECT_GE(now_ns(), self->after.init_ns);
+	ASSERT_TRUE(look(self->after, 1, &self->core));
+	EXPECT_EQ(NRT_EMU_STATS_MAGIC, self->after->magic);
+	EXPECT_EQ(NRT_EMU_STATS_VERSION, self->after->version);
+	EXPECT_EQ(2, self->after->nr_cores);
+	EXPECT_EQ(sizeof(*self->after) + 2 * sizeof(self->core), self->after->size);
+	EXPECT_STREQ("a tag", self->after->tag);
+	EXPECT_EQ(rig_embedded() ? NRT_EMU_STATS_EMBEDDED : 0, self->after->flags);
+	EXPECT_LE(self->begin_ns, self->after->init_ns);
+	EXPECT_GE(now_ns(), self->after->init_ns);
 	ASSERT_EQ(NRT_SUCCESS, nrt_get_instance_info(&info, sizeof(info)));
-	EXPECT_EQ(info.arch_name[3] - '0', (int)self->after.generation);
-	EXPECT_EQ(self->core.first_physical, self->core.number * self->after.lnc);
-	EXPECT_EQ(self->core.first_physical / self->after.device_cores, self->core.device);
-	EXPECT_EQ(self->after.lnc, self->core.nr_physical);
+	EXPECT_EQ(info.arch_name[3] - '0', (int)self->after->generation);
+	EXPECT_EQ(self->core.first_physical, self->core.number * self->after->lnc);
+	EXPECT_EQ(self->core.first_physical / self->after->device_cores, self->core.device);
+	EXPECT_EQ(self->after->lnc, self->core.nr_physical);
 }
 
 /* Nobody changes what the library has written, nor the size. */
@@ -162,12 +167,12 @@ TEST_F(stats, sealed)
 {
 	char path[64];
 	struct stat file;
-	int fd = find_page((uint32_t)getpid(), &self->after);
+	int fd = find_page((uint32_t)getpid(), self->after);
 
 	ASSERT_LE(0, fd);
 	EXPECT_EQ(FD_CLOEXEC, fcntl(fd, F_GETFD));
 	ASSERT_EQ(0, fstat(fd, &file));
-	EXPECT_EQ(self->after.size, (uint64_t)file.st_size);
+	EXPECT_EQ(self->after->size, (uint64_t)file.st_size);
 	EXPECT_EQ(-1, ftruncate(fd, PAGE));
 	EXPECT_EQ(EPERM, errno);
 	EXPECT_EQ(-1, pwrite(fd, "x", 1, 0));
@@ -203,23 +208,23 @@ TEST_F(stats, completed)
 	for (i = 0; i < 5; i++)
 		ASSERT_EQ(NRT_SUCCESS, rig_run(&self->rig, self->x, self->y));
 	ASSERT_EQ(NRT_SUCCESS, nrt_emu_get_last_execution(self->rig.model, &last, sizeof(last)));
-	ASSERT_TRUE(look(&self->after, 0, &self->core));
+	ASSERT_TRUE(look(self->after, 0, &self->core));
 	EXPECT_TRUE(is_outcome(&self->core, NRT_EMU_STATS_COMPLETED, 5));
 	EXPECT_EQ(0, sum(self->core.errors, NRT_EMU_STATS_NR_ERRORS));
 	/* All took as long in device time. */
 	EXPECT_LT(0, last.end_ns - last.start_ns);
-	EXPECT_EQ(5, self->after.latency[NRT_EMU_STATS_DEVICE_LATENCY]
+	EXPECT_EQ(5, self->after->latency[NRT_EMU_STATS_DEVICE_LATENCY]
 			     [nrt_emu_stats_bucket(last.end_ns - last.start_ns)]);
-	EXPECT_EQ(5, sum(self->after.latency[NRT_EMU_STATS_DEVICE_LATENCY],
+	EXPECT_EQ(5, sum(self->after->latency[NRT_EMU_STATS_DEVICE_LATENCY],
 			 NRT_EMU_STATS_BUCKETS));
-	EXPECT_EQ(5, sum(self->after.latency[NRT_EMU_STATS_TOTAL_LATENCY], NRT_EMU_STATS_BUCKETS));
+	EXPECT_EQ(5, sum(self->after->latency[NRT_EMU_STATS_TOTAL_LATENCY], NRT_EMU_STATS_BUCKETS));
 	/* The core has nothing to do now. */
 	EXPECT_EQ(0, self->core.activity[0] & ((1u << NRT_EMU_STATS_JOB_BITS) - 1));
 	busy = nrt_emu_stats_busy(self->core.activity[0], 0);
 	EXPECT_EQ(busy, nrt_emu_stats_busy(self->core.activity[0], now_ns()));
 	EXPECT_LT(0, busy);
 	EXPECT_GT(now_ns() - begin, busy);
-	ASSERT_TRUE(look(&self->after, 1, &self->core));
+	ASSERT_TRUE(look(self->after, 1, &self->core));
 	EXPECT_EQ(0, sum(self->core.outcomes, NRT_EMU_STATS_NR_OUTCOMES));
 	EXPECT_EQ(0, self->core.activity[0]);
 }
@@ -233,9 +238,9 @@ TEST_F(stats, repeated)
 	ASSERT_EQ(NRT_SUCCESS, nrt_execute_repeat(self->rig.model, self->rig.inputs,
 						  self->rig.outputs, 3));
 	ASSERT_EQ(NRT_SUCCESS, nrt_emu_get_last_execution(self->rig.model, &last, sizeof(last)));
-	ASSERT_TRUE(look(&self->after, 0, &self->core));
+	ASSERT_TRUE(look(self->after, 0, &self->core));
 	EXPECT_TRUE(is_outcome(&self->core, NRT_EMU_STATS_COMPLETED, 1));
-	EXPECT_EQ(1, self->after.latency[NRT_EMU_STATS_DEVICE_LATENCY]
+	EXPECT_EQ(1, self->after->latency[NRT_EMU_STATS_DEVICE_LATENCY]
 			     [nrt_emu_stats_bucket(3 * (last.end_ns - last.start_ns))]);
 }
 
@@ -245,10 +250,10 @@ TEST_F(stats, program_that_fails)
 	rig_catch();
 	EXPECT_EQ(NRT_INVALID, rig_run(&self->rig, self->x, self->y));
 	rig_caught();
-	ASSERT_TRUE(look(&self->after, 0, &self->core));
+	ASSERT_TRUE(look(self->after, 0, &self->core));
 	EXPECT_TRUE(is_outcome(&self->core, NRT_EMU_STATS_COMPLETED_WITH_ERR, 1));
 	EXPECT_TRUE(is_error(&self->core, NRT_EMU_STATS_MODEL_ERROR, 1));
-	EXPECT_EQ(0, sum(self->after.latency[NRT_EMU_STATS_TOTAL_LATENCY], NRT_EMU_STATS_BUCKETS));
+	EXPECT_EQ(0, sum(self->after->latency[NRT_EMU_STATS_TOTAL_LATENCY], NRT_EMU_STATS_BUCKETS));
 	EXPECT_EQ(0, self->core.activity[0] & ((1u << NRT_EMU_STATS_JOB_BITS) - 1));
 }
 
@@ -259,10 +264,10 @@ TEST_F(stats, numbers)
 	rig_catch();
 	EXPECT_EQ(NRT_EXEC_COMPLETED_WITH_NUM_ERR, rig_run(&self->rig, self->x, self->y));
 	rig_caught();
-	ASSERT_TRUE(look(&self->after, 0, &self->core));
+	ASSERT_TRUE(look(self->after, 0, &self->core));
 	EXPECT_TRUE(is_outcome(&self->core, NRT_EMU_STATS_COMPLETED_WITH_NUM_ERR, 1));
 	EXPECT_TRUE(is_error(&self->core, NRT_EMU_STATS_NUMERICAL, 1));
-	EXPECT_EQ(1, sum(self->after.latency[NRT_EMU_STATS_TOTAL_LATENCY], NRT_EMU_STATS_BUCKETS));
+	EXPECT_EQ(1, sum(self->after->latency[NRT_EMU_STATS_TOTAL_LATENCY], NRT_EMU_STATS_BUCKETS));
 }
 
 TEST_F(stats, timed_out)
@@ -274,7 +279,7 @@ TEST_F(stats, timed_out)
 	rig_catch();
 	EXPECT_EQ(NRT_TIMEOUT, rig_run(&self->rig, self->x, self->y));
 	rig_caught();
-	ASSERT_TRUE(look(&self->after, 0, &self->core));
+	ASSERT_TRUE(look(self->after, 0, &self->core));
 	EXPECT_TRUE(is_outcome(&self->core, NRT_EMU_STATS_TIMED_OUT, 1));
 	EXPECT_TRUE(is_error(&self->core, NRT_EMU_STATS_RUNTIME_ERROR, 1));
 	/* It was busy all the time. The limit begins a bit earlier than that is counted. */
@@ -290,10 +295,10 @@ TEST_F(stats, incorrect_input)
 	rig_catch();
 	EXPECT_EQ(NRT_INVALID, nrt_execute(self->rig.model, none, self->rig.outputs));
 	rig_caught();
-	ASSERT_TRUE(look(&self->after, 0, &self->core));
+	ASSERT_TRUE(look(self->after, 0, &self->core));
 	EXPECT_TRUE(is_outcome(&self->core, NRT_EMU_STATS_INCORRECT_INPUT, 1));
 	EXPECT_TRUE(is_error(&self->core, NRT_EMU_STATS_MODEL_ERROR, 1));
-	EXPECT_EQ(0, self->after.models[0].running);
+	EXPECT_EQ(0, self->after->models[0].running);
 	nrt_destroy_tensor_set(&none);
 }
 
@@ -309,10 +314,10 @@ TEST_F(stats, full_queue)
 							     self->rig.outputs, 0, NULL, &seq));
 	EXPECT_EQ(NRT_QUEUE_FULL, nrta_execute_schedule(self->rig.model, self->rig.inputs,
 							self->rig.outputs, 0, NULL, &seq));
-	ASSERT_TRUE(look(&self->after, 0, &self->core));
+	ASSERT_TRUE(look(self->after, 0, &self->core));
 	EXPECT_TRUE(is_outcome(&self->core, NRT_EMU_STATS_FAILED_TO_QUEUE, 1));
 	EXPECT_TRUE(is_error(&self->core, NRT_EMU_STATS_RUNTIME_ERROR, 1));
-	EXPECT_EQ(DEPTH, self->after.models[0].running);
+	EXPECT_EQ(DEPTH, self->after->models[0].running);
 	nrt_close();
 	rig_caught();
 }
@@ -329,14 +334,14 @@ TEST_F(stats, running)
 						     self->rig.outputs, 0, NULL, &seq));
 	do {
 		usleep(1000);
-		ASSERT_TRUE(look(&self->before, 0, &self->core));
+		ASSERT_TRUE(look(self->before, 0, &self->core));
 	} while (!self->core.activity[0]);
 	now = now_ns();
 	first = nrt_emu_stats_busy(self->core.activity[0], now);
 	EXPECT_EQ(1, self->core.activity[0] & ((1u << NRT_EMU_STATS_JOB_BITS) - 1));
-	EXPECT_EQ(1, self->before.models[0].running);
+	EXPECT_EQ(1, self->before->models[0].running);
 	usleep(50000);
-	ASSERT_TRUE(look(&self->after, 0, &self->core));
+	ASSERT_TRUE(look(self->after, 0, &self->core));
 	later = now_ns();
 	second = nrt_emu_stats_busy(self->core.activity[0], later);
 	EXPECT_EQ(later - now, second - first);
@@ -351,23 +356,23 @@ TEST_F(stats, tensors)
 {
 	nrt_tensor_t *device, *host;
 
-	ASSERT_TRUE(look(&self->before, 1, &self->core));
+	ASSERT_TRUE(look(self->before, 1, &self->core));
 	EXPECT_EQ(0, sum(self->core.device_bytes, NRT_EMU_STATS_NR_DEVICE));
 	EXPECT_EQ(0, sum(self->core.host_bytes, NRT_EMU_STATS_NR_HOST));
 	ASSERT_EQ(NRT_SUCCESS, nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 1, 1000001, "d",
 						   &device));
 	ASSERT_EQ(NRT_SUCCESS, nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_HOST, 1, 12345, "h",
 						   &host));
-	ASSERT_TRUE(look(&self->after, 1, &self->core));
+	ASSERT_TRUE(look(self->after, 1, &self->core));
 	EXPECT_EQ(rounded(1000001), self->core.device_bytes[NRT_EMU_STATS_TENSORS]);
 	EXPECT_EQ(rounded(1000001), sum(self->core.device_bytes, NRT_EMU_STATS_NR_DEVICE));
 	EXPECT_EQ(rounded(12345), self->core.host_bytes[NRT_EMU_STATS_HOST_TENSORS]);
 	EXPECT_EQ(rounded(12345), sum(self->core.host_bytes, NRT_EMU_STATS_NR_HOST));
-	ASSERT_TRUE(look(&self->after, 0, &self->core));
+	ASSERT_TRUE(look(self->after, 0, &self->core));
 	EXPECT_EQ(0, sum(self->core.device_bytes, NRT_EMU_STATS_NR_DEVICE));
 	nrt_tensor_free(&device);
 	nrt_tensor_free(&host);
-	ASSERT_TRUE(look(&self->after, 1, &self->core));
+	ASSERT_TRUE(look(self->after, 1, &self->core));
 	EXPECT_EQ(0, sum(self->core.device_bytes, NRT_EMU_STATS_NR_DEVICE));
 	EXPECT_EQ(0, sum(self->core.host_bytes, NRT_EMU_STATS_NR_HOST));
 }
@@ -385,12 +390,12 @@ TEST_F(stats, models)
 
 	ASSERT_EQ(NRT_SUCCESS, nrt_load(program.data, program.size, 0, -1, &model));
 	free(program.data);
-	ASSERT_TRUE(look(&self->after, 0, &self->core));
-	row = &self->after.models[0];
+	ASSERT_TRUE(look(self->after, 0, &self->core));
+	row = &self->after->models[0];
 	EXPECT_EQ(1, row->model_id);
 	EXPECT_EQ(self->core.number, row->core);
 	EXPECT_EQ(self->core.device, row->device);
-	EXPECT_EQ(self->after.lnc, row->nr_subgraphs);
+	EXPECT_EQ(self->after->lnc, row->nr_subgraphs);
 	EXPECT_EQ(0, row->running);
 	EXPECT_NE(0, strlen(row->name));
 	for (i = 0; i < NRT_EMU_STATS_UUID; i++)
@@ -405,9 +410,9 @@ TEST_F(stats, models)
 	EXPECT_LE(PROGRAM_BYTES, row->device_bytes[0][NRT_EMU_STATS_CONSTANTS]);
 	EXPECT_NE(0, code);
 	EXPECT_EQ(code, self->core.device_bytes[NRT_EMU_STATS_CODE]);
-	EXPECT_EQ(0, self->after.models_seq & 1);
+	EXPECT_EQ(0, self->after->models_seq & 1);
 	EXPECT_EQ(NRT_SUCCESS, nrt_unload(model));
-	ASSERT_TRUE(look(&self->after, 0, &self->core));
+	ASSERT_TRUE(look(self->after, 0, &self->core));
 	EXPECT_EQ(0, row->model_id);
 	EXPECT_EQ(0, sum(self->core.device_bytes, NRT_EMU_STATS_NR_DEVICE));
 }
@@ -426,17 +431,17 @@ TEST_F(stats, full_table)
 
 	for (i = 0; i < NRT_EMU_STATS_MAX_MODELS + 2; i++)
 		ASSERT_TRUE(load_again(&program, &models[i]));
-	ASSERT_TRUE(look(&self->after, 0, &self->core));
-	EXPECT_EQ(2, self->after.models_left_out);
+	ASSERT_TRUE(look(self->after, 0, &self->core));
+	EXPECT_EQ(2, self->after->models_left_out);
 	EXPECT_EQ(NRT_EMU_STATS_MAX_MODELS,
-		  self->after.models[NRT_EMU_STATS_MAX_MODELS - 1].model_id);
+		  self->after->models[NRT_EMU_STATS_MAX_MODELS - 1].model_id);
 	/* One of the left out, and one with a row, which the next one gets. */
 	EXPECT_EQ(NRT_SUCCESS, nrt_unload(models[NRT_EMU_STATS_MAX_MODELS]));
 	EXPECT_EQ(NRT_SUCCESS, nrt_unload(models[7]));
 	ASSERT_TRUE(load_again(&program, &models[7]));
-	ASSERT_TRUE(look(&self->after, 0, &self->core));
-	EXPECT_EQ(1, self->after.models_left_out);
-	EXPECT_EQ(NRT_EMU_STATS_MAX_MODELS + 3, self->after.models[7].model_id);
+	ASSERT_TRUE(look(self->after, 0, &self->core));
+	EXPECT_EQ(1, self->after->models_left_out);
+	EXPECT_EQ(NRT_EMU_STATS_MAX_MODELS + 3, self->after->models[7].model_id);
 	free(program.data);
 }
 
@@ -469,26 +474,26 @@ TEST_F(stats, child)
 		_exit(in_child(self_pid));
 	ASSERT_EQ(child, waitpid(child, &status, 0));
 	EXPECT_EQ(0, status);
-	EXPECT_TRUE(look(&self->after, 0, &self->core));
+	EXPECT_TRUE(look(self->after, 0, &self->core));
 }
 
 TEST_F(stats, close)
 {
 	uint64_t init_ns;
 
-	ASSERT_TRUE(look(&self->after, 0, &self->core));
-	init_ns = self->after.init_ns;
+	ASSERT_TRUE(look(self->after, 0, &self->core));
+	init_ns = self->after->init_ns;
 	nrt_close();
-	EXPECT_GT(0, find_page((uint32_t)getpid(), &self->after));
+	EXPECT_GT(0, find_page((uint32_t)getpid(), self->after));
 	ASSERT_EQ(NRT_SUCCESS, nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""));
-	ASSERT_TRUE(look(&self->after, 0, &self->core));
-	EXPECT_LT(init_ns, self->after.init_ns);
+	ASSERT_TRUE(look(self->after, 0, &self->core));
+	EXPECT_LT(init_ns, self->after->init_ns);
 }
 
 /* A program that closes all descriptors may have a file of its own there afterwards. */
 TEST_F(stats, descriptor_that_is_taken)
 {
-	int fd = find_page((uint32_t)getpid(), &self->after);
+	int fd = find_page((uint32_t)getpid(), self->after);
 	int other = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	ASSERT_LE(0, fd);
