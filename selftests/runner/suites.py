@@ -46,10 +46,11 @@ SUITES = [
                  compiler="clang", env=TSAN, wrapper="setarch -R"), needs=("build",), whole=420),
     Suite("qtest", "native", 40, 600, "the device in QEMU without a guest, each generation",
           asan("qtest", **QTEST), needs=("build",)),
-    Suite("embedded", "native", 60, 900,
+    Suite("embedded", "native", 60, 1500,
           "the tests of libnrt on chips in the process, three generations, under "
           "AddressSanitizer and UBSan", asan("embedded", sleepy=True), needs=("build",), whole=420),
-    Suite("nki", "native", 60, 900, "kernels in Python: traced, built, run on chips in the process",
+    Suite("nki", "native", 60, 1500,
+          "kernels in Python: traced, built, run on chips in the process",
           Pytest("selftests/nki", "not slow"), needs=("build",), whole=420),
     Suite("kselftest", "vm", 120, 1800, "the tests of the driver and of libnrt on two chips",
           Kselftests("kselftest", "--chips", "2"), needs=("build",), whole=400),
