@@ -30,7 +30,7 @@ def asan(suite, sleepy=False, **env):
 
 # name, lane, budget and limit in seconds, what it proves, how it is run, what must be there
 SUITES = [
-    Suite("build", "vm", 20, 3000, "everything that the machine needs is built", Build()),
+    Suite("build", "vm", 40, 3000, "everything that the machine needs is built", Build()),
     Suite("runner", "native", 20, 120, "the programs that run tests read results rightly, .ci/run "
           "ends as it must, and make bench computes figures rightly",
           Several(Pytest("selftests/runner/tests"), Pytest("selftests/bench/tests"),
