@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,4 +60,32 @@ struct json_object *file_read(const char *path, char why[FILE_WHY])
 	file = parse_text(text, size, path, why);
 	free(text);
 	return file;
+}
+
+static bool is_full_list(struct json_object *list)
+{
+	return json_object_is_type(list, json_type_array) && json_object_array_length(list);
+}
+
+struct json_object *file_list(struct json_object *file, const char *key, const char *things,
+			      const char *path, char why[FILE_WHY])
+{
+	struct json_object *lists;
+
+	if (!json_object_object_get_ex(file, key, &lists) || !is_full_list(lists)) {
+		file_fail(why, "%s: \"%s\" is not there, or no list of lists of %s", path, key,
+			  things);
+		return NULL;
+	}
+	if (json_object_array_length(lists) > 1) {
+		file_fail(why, "%s: \"%s\" has %zu lists of %s, and there is one operation", path,
+			  key, json_object_array_length(lists), things);
+		return NULL;
+	}
+	lists = json_object_array_get_idx(lists, 0);
+	if (!is_full_list(lists)) {
+		file_fail(why, "%s: the list in \"%s\" is no list of %s", path, key, things);
+		return NULL;
+	}
+	return lists;
 }

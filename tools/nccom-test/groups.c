@@ -36,32 +36,6 @@ int groups_parallel(struct groups *groups, unsigned int ranks, unsigned int size
 	return 0;
 }
 
-/* The list of groups in @file, or NULL. */
-static struct json_object *list_of(struct json_object *file, const char *path,
-				   char why[FILE_WHY])
-{
-	struct json_object *lists;
-
-	if (!json_object_object_get_ex(file, "replica_groups", &lists) ||
-	    !json_object_is_type(lists, json_type_array) || !json_object_array_length(lists)) {
-		file_fail(why, "%s: \"replica_groups\" is not there, or no list of lists of groups",
-			  path);
-		return NULL;
-	}
-	if (json_object_array_length(lists) > 1) {
-		file_fail(why,
-			  "%s: \"replica_groups\" has %zu lists of groups, and there is one operation",
-			  path, json_object_array_length(lists));
-		return NULL;
-	}
-	lists = json_object_array_get_idx(lists, 0);
-	if (!json_object_is_type(lists, json_type_array) || !json_object_array_length(lists)) {
-		file_fail(why, "%s: the list in \"replica_groups\" is no list of groups", path);
-		return NULL;
-	}
-	return lists;
-}
-
 static int check_lengths(struct json_object *list, const char *path, unsigned int ranks,
 			 char why[FILE_WHY])
 {
@@ -118,7 +92,7 @@ static int take_ranks(struct groups *groups, struct json_object *list, const cha
 static int parse(struct groups *groups, struct json_object *file, const char *path,
 		 unsigned int ranks, char why[FILE_WHY])
 {
-	struct json_object *list = list_of(file, path, why), *first;
+	struct json_object *list = file_list(file, "replica_groups", "groups", path, why), *first;
 
 	if (!list || check_lengths(list, path, ranks, why))
 		return -1;

@@ -20,33 +20,6 @@ int pairs_ring(struct pairs *pairs, unsigned int ranks, char why[FILE_WHY])
 	return 0;
 }
 
-/* The list of pairs in @file, or NULL. */
-static struct json_object *list_of(struct json_object *file, const char *path,
-				   char why[FILE_WHY])
-{
-	struct json_object *lists;
-
-	if (!json_object_object_get_ex(file, "src_target_pairs", &lists) ||
-	    !json_object_is_type(lists, json_type_array) || !json_object_array_length(lists)) {
-		file_fail(why,
-			  "%s: \"src_target_pairs\" is not there, or no list of lists of pairs",
-			  path);
-		return NULL;
-	}
-	if (json_object_array_length(lists) > 1) {
-		file_fail(why,
-			  "%s: \"src_target_pairs\" has %zu lists of pairs, and there is one operation",
-			  path, json_object_array_length(lists));
-		return NULL;
-	}
-	lists = json_object_array_get_idx(lists, 0);
-	if (!json_object_is_type(lists, json_type_array) || !json_object_array_length(lists)) {
-		file_fail(why, "%s: the list in \"src_target_pairs\" is no list of pairs", path);
-		return NULL;
-	}
-	return lists;
-}
-
 /* The next pair is @list. */
 static int take_pair(struct pairs *pairs, struct json_object *list, unsigned int ranks,
 		     const char *path, char why[FILE_WHY])
@@ -79,7 +52,7 @@ static int take_pair(struct pairs *pairs, struct json_object *list, unsigned int
 static int parse(struct pairs *pairs, struct json_object *file, const char *path,
 		 unsigned int ranks, char why[FILE_WHY])
 {
-	struct json_object *list = list_of(file, path, why);
+	struct json_object *list = file_list(file, "src_target_pairs", "pairs", path, why);
 	size_t nr;
 
 	if (!list)
