@@ -136,3 +136,17 @@ uint32_t num_exact(unsigned int op, struct trn_signs is_signed, uint32_t x, uint
 	fail_msg("operator %u is not exact", op);
 	return 0;
 }
+
+void num_on_paths(bool all, void (*work)(const char *path))
+{
+	size_t i;
+
+	for (i = num_nr_paths; i--;) {
+		if (!trn_num_force_path(num_paths[i]))
+			continue;
+		work(num_paths[i]);
+		if (!all)
+			break;
+	}
+	trn_num_force_path(NULL);
+}

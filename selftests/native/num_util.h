@@ -24,6 +24,12 @@ extern const size_t num_nr_edges;
 extern const char *const num_paths[];
 extern const size_t num_nr_paths;
 
+/*
+ * Do @work on the host paths that this host has, the newest one first, which the chip takes by
+ * itself. Not @all: only on that one. Then the chip chooses again.
+ */
+void num_on_paths(bool all, void (*work)(const char *path));
+
 static inline float num_float(uint32_t bits)
 {
 	float f;

@@ -14,6 +14,7 @@
 
 #include "exec/trn_exec.h"
 #include "num/trn_num.h"
+#include "num_util.h"
 #include "resume_shapes.h"
 #include "rounds.h"
 
@@ -196,18 +197,8 @@ static void compare_path(const char *path)
 /* The path that the chip takes by itself; each of them when there is time. */
 static void the_bits_are_those_of_every_host(void **state)
 {
-	static const char *const paths[] = { "avx512", "avx2", "scalar" };
-	bool enough = false;
-	unsigned int i;
-
 	(void)state;
-	for (i = 0; i < 3 && !enough; i++) {
-		if (!trn_num_force_path(paths[i]))
-			continue;
-		compare_path(paths[i]);
-		enough = !rounds_thorough();
-	}
-	trn_num_force_path(NULL);
+	num_on_paths(rounds_thorough(), compare_path);
 }
 
 int main(void)

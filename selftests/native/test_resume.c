@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "exec_rig.h"
+#include "num_util.h"
 #include "resume_shapes.h"
 #include "state_rig.h"
 #include "exec/trn_exec.h"
@@ -368,18 +369,8 @@ static void measure_path(const char *path)
 /* The path that the chip takes by itself, the newest one; the others when there is time. */
 static void no_piece_is_long(void **state)
 {
-	static const char *const paths[] = { "avx512", "avx2", "scalar" };
-	bool enough = false;
-	unsigned int i;
-
 	(void)state;
-	for (i = 0; i < 3 && !enough; i++) {
-		if (!trn_num_force_path(paths[i]))
-			continue;
-		measure_path(paths[i]);
-		enough = !rounds_thorough();
-	}
-	trn_num_force_path(NULL);
+	num_on_paths(rounds_thorough(), measure_path);
 }
 
 /* --- places that no instruction has left --- */
