@@ -236,6 +236,20 @@ def to_junit(suite, cases, seconds, path):
     ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
 
 
+def to_tap(cases, path):
+    """Write the cases of a suite as TAP; from_tap() reads back how each of them ended."""
+    lines = [f"1..{len(cases)}"]
+    for number, case in enumerate(cases, 1):
+        result = "not ok" if case.outcome == FAILED else "ok"
+        # A # would begin what TAP calls a directive.
+        line = f"{result} {number} - {case.title.replace('#', '_')}"
+        if case.outcome == SKIPPED:
+            line += f" # SKIP {case.why}"
+        told = [case.why, *case.details] if case.outcome == FAILED else []
+        lines += [printable(line), *(f"# {printable(text)}" for text in told)]
+    path.write_text("".join(f"{line.replace(chr(10), ' ')}\n" for line in lines))
+
+
 def printable(text):
     """XML knows no control characters."""
     return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in text)

@@ -252,7 +252,7 @@ class Lanes:
         return None
 
     def one(self, suite, choice=None):
-        """Run one suite, judge its skips, leave its XML.
+        """Run one suite, judge its skips, leave its XML and its TAP.
 
         Whatever goes wrong, this suite has failed and the others go on.
         """
@@ -264,6 +264,7 @@ class Lanes:
             self.left_out = [sum(both) for both in zip(self.left_out, job.later.left_out)]
             results.to_junit(suite.name, job.cases, time.monotonic() - begin,
                              self.out / f"{suite.name}.xml")
+            results.to_tap(job.cases, self.out / f"{suite.name}.tap")
         except Exception as error:
             job.cases.append(results.failed(
                 suite.name, results.END, f"the runner itself failed: {error!r}",

@@ -195,6 +195,27 @@ class Files(unittest.TestCase):
         self.assertEqual([case.outcome for case in again], [case.outcome for case in cases])
 
 
+class WrittenTap(unittest.TestCase):
+    """The TAP that is left for each suite, also of one that pytest has run."""
+
+    CASES = [results.Case("a", "good", results.PASSED),
+             results.Case("a", "skipped", results.SKIPPED, "no disk"),
+             results.Case("b", "two#lines", results.FAILED, "1 is\nnot 2", details=["ok 7 - x\x1b"])]
+
+    def test_it_is_read_back(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "suite.tap")
+            results.to_tap(self.CASES, path)
+            text = path.read_text()
+        again = results.from_tap("suite", text, 1)
+        self.assertEqual([(case.name, case.outcome) for case in again],
+                         [("a:good", "passed"), ("a:skipped", "skipped"),
+                          ("b:two_lines", "failed")])
+        self.assertEqual(again[1].why, "no disk")
+        self.assertEqual(text.splitlines()[-3:],
+                         ["not ok 3 - b:two_lines", "# 1 is not 2", "# ok 7 - x?"])
+
+
 class Skips(unittest.TestCase):
     """The table of skips that are allowed."""
 
