@@ -26,7 +26,7 @@
 #include "base/env.h"
 #include "comm/sockets.h"
 
-/* Connections besides those of the ranks. */
+/* Connections besides those of the ranks, by each way: a flood of one does not close the other. */
 #define MAX_STRANGERS	64
 /* Of a rank at a time, of each kind: by several threads, and by a load beside an execution. */
 #define MAX_MEETINGS	8
@@ -90,7 +90,7 @@ struct meeting {
  * @lock: protects the rest
  * @idle: a connection has ended
  * @connections: those that have not
- * @strangers: connections that have not said who they are
+ * @strangers: connections that have not said who they are, by TCP [0] and local ones [1]
  * @closing: nobody is welcome
  * @failed: why the world has failed; status 0: it has not
  * @members: ranks
@@ -106,7 +106,7 @@ struct nrt_root {
 	pthread_mutex_t lock;
 	pthread_cond_t idle;
 	struct connection *connections;
-	unsigned int strangers;
+	unsigned int strangers[2];
 	bool closing;
 	struct nrt_error failed;
 	struct member *members;
@@ -459,24 +459,33 @@ static void forget(struct nrt_root *root, uint32_t rank, bool local)
 	pthread_mutex_unlock(&root->lock);
 }
 
-static void serve(struct nrt_root *root, int fd, bool local)
+/* Whoever connects says who he is. True: he is a rank, that of @head. */
+static bool introduce(struct nrt_root *root, int fd, bool local, struct nrt_wire_head *head)
 {
 	int fds[NRT_SHARE_MAX];
-	struct nrt_wire_head head;
-	bool known = false;
+	bool known;
 	void *bytes;
 
-	nrt_wire_limit(fd, PATIENCE_MS);
 	if (local && !nrt_wire_same_user(fd))
-		return;
-	if (nrt_wire_receive(fd, NRT_WIRE_TOKEN, &head, &bytes, fds)) {
-		known = welcome(root, fd, &head, bytes, local);
-		while (head.nr_fds)
-			close(fds[--head.nr_fds]);
-		free(bytes);
-	}
+		return false;
+	if (!nrt_wire_receive(fd, NRT_WIRE_TOKEN, head, &bytes, fds))
+		return false;
+	known = welcome(root, fd, head, bytes, local);
+	while (head->nr_fds)
+		close(fds[--head->nr_fds]);
+	free(bytes);
+	return known;
+}
+
+static void serve(struct nrt_root *root, int fd, bool local)
+{
+	struct nrt_wire_head head;
+	bool known;
+
+	nrt_wire_limit(fd, PATIENCE_MS);
+	known = introduce(root, fd, local, &head);
 	pthread_mutex_lock(&root->lock);
-	root->strangers--;
+	root->strangers[local]--;
 	pthread_mutex_unlock(&root->lock);
 	if (!known)
 		return;
@@ -517,9 +526,9 @@ static bool may_connect(struct nrt_root *root, struct connection *connection)
 	bool may;
 
 	pthread_mutex_lock(&root->lock);
-	may = root->strangers < MAX_STRANGERS && !root->closing;
+	may = root->strangers[connection->local] < MAX_STRANGERS && !root->closing;
 	if (may) {
-		root->strangers++;
+		root->strangers[connection->local]++;
 		connection->next = root->connections;
 		root->connections = connection;
 	}
@@ -558,7 +567,7 @@ static void take(struct nrt_root *root, int listener, bool local)
 		return;
 	}
 	pthread_mutex_lock(&root->lock);
-	root->strangers--;
+	root->strangers[local]--;
 	drop(connection);
 	pthread_mutex_unlock(&root->lock);
 }

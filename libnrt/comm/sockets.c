@@ -528,14 +528,16 @@ static bool connect_tcp(struct sockets *sockets, const struct sockaddr_storage *
 	return false;
 }
 
+/* @turned_away: out, on an error: the root has no room just now, or is that of an older world. */
 static NRT_STATUS connect_local(struct sockets *sockets, struct nrt_wire_welcome *welcome,
-				struct nrt_error *error)
+				bool *turned_away, struct nrt_error *error)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	size_t size = strnlen(welcome->path, sizeof(welcome->path));
 	socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + size);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
+	*turned_away = false;
 	sockets->local.fd = fd;
 	memcpy(address.sun_path + 1, welcome->path, size);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, length))
@@ -547,15 +549,25 @@ static NRT_STATUS connect_local(struct sockets *sockets, struct nrt_wire_welcome
 		return nrt_error_set(error, NRT_FAILURE,
 				     "rank %u of %u: the root is of another user", sockets->rank,
 				     sockets->count);
-	if (!greet(sockets, fd, welcome->token, NRT_WIRE_TOKEN, NULL, 0))
+	if (!greet(sockets, fd, welcome->token, NRT_WIRE_TOKEN, NULL, 0)) {
+		*turned_away = true;
 		return nrt_error_set(error, NRT_FAILURE,
 				     "rank %u of %u: the root does not know it", sockets->rank,
 				     sockets->count);
+	}
 	nrt_wire_limit_reads(fd, 0);
 	return NRT_SUCCESS;
 }
 
-/* The root may begin later, or still be that of an older world. */
+/* The root sees that, and its seat for this rank is free again. */
+static void disconnect(struct link *link)
+{
+	if (link->fd >= 0)
+		close(link->fd);
+	link->fd = -1;
+}
+
+/* The root may begin later, be that of an older world, or have no room while strangers flood it. */
 static NRT_STATUS find_root(struct sockets *sockets, const struct nrt_sockets_of *what,
 			    const struct sockaddr_storage *address, socklen_t length,
 			    struct nrt_error *error)
@@ -563,12 +575,19 @@ static NRT_STATUS find_root(struct sockets *sockets, const struct nrt_sockets_of
 	const struct timespec nap = { .tv_nsec = RETRY_MS * 1000000 };
 	uint64_t until = nrt_wire_now_ms() + (what->timeout_ms ? what->timeout_ms : NRT_TIMEOUT_MS);
 	struct nrt_wire_welcome welcome;
+	bool turned_away = false;
 
 	do {
-		if (connect_tcp(sockets, address, length, &welcome))
-			return connect_local(sockets, &welcome, error);
+		if (connect_tcp(sockets, address, length, &welcome)) {
+			if (!connect_local(sockets, &welcome, &turned_away, error) || !turned_away)
+				return error->status;
+			disconnect(&sockets->local);
+			disconnect(&sockets->tcp);
+		}
 		nanosleep(&nap, NULL);
 	} while (nrt_wire_now_ms() < until);
+	if (turned_away)
+		return error->status;
 	return nrt_error_set(error, NRT_TIMEOUT,
 			     "rank %u of %u: nobody at %.80s expects it; is rank 0 there, and does it expect %u ranks?",
 			     sockets->rank, sockets->count, what->address, sockets->count);
