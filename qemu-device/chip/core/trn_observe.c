@@ -4,6 +4,7 @@
 #include "base/trn_chip.h"
 #include "core/trn_park.h"
 #include "dma/trn_udma.h"
+#include "exec/trn_exec.h"
 #include "exec/trn_seq.h"
 #include "hook/trn_observe.h"
 #include "hook/trn_watch.h"
@@ -73,6 +74,18 @@ void trn_observe_retired(struct trn_seq *seq)
 		trn_watch_tell(seq->core->chip, &at, NULL);
 	if (observer->after)
 		observer->after(observer->opaque, &at);
+}
+
+void trn_observe_nan(struct trn_seq *seq, const struct trn_exec *exec)
+{
+	const struct trn_observer *observer = trn_observer(seq->core->chip);
+	struct trn_observe_inst at = where(seq);
+	struct trn_observe_nan nan;
+
+	if (!observer || !observer->nan || !trn_exec_find_nan(exec, &nan))
+		return;
+	nan.inst = &at;
+	observer->nan(observer->opaque, &nan);
 }
 
 void trn_observe_moved(const struct trn_queue *queue, const struct trn_job *job,

@@ -9,6 +9,8 @@
 #include "exec/trn_seq.h"
 #include "hook/trn_observe.h"
 
+struct trn_exec;
+
 /* trn_seq.hold */
 enum trn_hold {
 	TRN_HOLD_NONE,		/* the observer has not been asked about the instruction */
@@ -31,6 +33,17 @@ static inline bool trn_observe_go(struct trn_seq *seq)
 		return true;
 	return trn_observe_ask(seq);
 }
+
+/* Does the observer want to know of NaNs? */
+static inline bool trn_observe_minds_nan(const struct trn_seq *seq)
+{
+	const struct trn_observer *observer = trn_observer(seq->core->chip);
+
+	return observer && observer->nan;
+}
+
+/* The instruction has left a NaN, and has posted nothing yet. */
+void trn_observe_nan(struct trn_seq *seq, const struct trn_exec *exec);
 
 /* It has been carried out. */
 static inline void trn_observe_done(struct trn_seq *seq)

@@ -204,14 +204,14 @@ static void seq_post(struct trn_seq *seq)
 }
 
 /* With its times when they are known; else an implicit notification at once. */
-static void seq_trace(struct trn_seq *seq, const struct trn_exec *exec)
+static void seq_trace(struct trn_seq *seq, bool nan)
 {
 	const uint32_t pc = atomic_load(&seq->pc);
 	struct trn_core *core = seq->core;
 	uint32_t code = seq->inst.opcode;
 	struct trn_nq_event event;
 
-	if (seq->job->trace && trn_exec_wrote_nan(exec))
+	if (seq->job->trace && nan)
 		code |= TRN_TIME_NAN;
 	if (trn_time_trace(seq->job->timeline, seq->engine, code, pc, 0))
 		return;
@@ -232,6 +232,7 @@ static void seq_trace(struct trn_seq *seq, const struct trn_exec *exec)
 static void seq_retire(struct trn_seq *seq, const struct trn_exec *exec)
 {
 	bool traced = seq->job->trace || trn_nq_traces(seq->core, seq->engine);
+	bool nan = (seq->job->trace || trn_observe_minds_nan(seq)) && trn_exec_wrote_nan(exec);
 
 	trn_seq_account(seq, exec, traced);
 	atomic_fetch_add_explicit(&seq->job->instructions, 1,
@@ -239,7 +240,9 @@ static void seq_retire(struct trn_seq *seq, const struct trn_exec *exec)
 	atomic_fetch_add_explicit(&seq->core->progress, 1, memory_order_relaxed);
 	seq->retired++;
 	if (traced)
-		seq_trace(seq, exec);
+		seq_trace(seq, nan);
+	if (nan)
+		trn_observe_nan(seq, exec);
 	seq_post(seq);
 }
 

@@ -14,6 +14,8 @@
 #include "isa/trn_isa.h"
 #include "time/trn_cost.h"
 
+struct trn_observe_nan;
+
 /**
  * struct trn_exec - an instruction in execution
  * @seq: the sequencer, its core and its job
@@ -142,6 +144,9 @@ enum neuron_cause trn_exec_check_generate(const struct trn_exec *exec,
  * in its destination, of a type that has them?
  */
 bool trn_exec_wrote_nan(const struct trn_exec *exec);
+
+/* The same, and where they are: all of @found but its inst. */
+bool trn_exec_find_nan(const struct trn_exec *exec, struct trn_observe_nan *found);
 
 /* trn_exec_index.c: what goes for tiles with an index, in every instruction */
 enum neuron_cause trn_exec_check_index(struct trn_exec *exec);

@@ -79,6 +79,28 @@ struct trn_observe_write {
 };
 
 /**
+ * struct trn_observe_nan - an instruction that has left a NaN in its destination
+ * @inst: which instruction; its dst is the tile
+ * @psum: the destination is in PSUM, else it is in SBUF
+ * @row: partition of the tile that has the first NaN, from 0 on
+ * @element: the first NaN there, as the access pattern counts, from 0 on
+ * @partition: of the memory, where this NaN lies
+ * @offset: bytes from the beginning of that partition to it
+ * @count: NaNs in the tile
+ * @elements: of the tile
+ */
+struct trn_observe_nan {
+	const struct trn_observe_inst *inst;
+	bool psum;
+	unsigned int row;
+	uint32_t element;
+	unsigned int partition;
+	uint32_t offset;
+	uint64_t count;
+	uint64_t elements;
+};
+
+/**
  * struct trn_observe_sem - a semaphore or an event that has changed
  * @unit: whose it is; TRN_UNIT_NONE: of a TOP_SP that is no CC-core
  * @index: its number
@@ -132,6 +154,10 @@ enum trn_observe_answer {
  * @moved: called before what waits for the packet is told of it
  * @wrote: called before @after or @moved of the instruction or packet that has changed bytes
  *	which are watched (trn_chip_watch())
+ * @nan: the instruction has been carried out and has left a NaN in its destination, whether it made
+ *	the NaN or passed it on; nobody has been told that it is done. Each instruction with a
+ *	destination of a floating-point type is looked at, which takes time, and no transfer is: its
+ *	bytes have no type
  * @semaphore: called with the lock of the unit's semaphores, so that the calls for a unit come
  *	in the order of the changes. trn_observe_release() must not be called
  * @fault: called once for a job
@@ -142,6 +168,7 @@ struct trn_observer {
 	void (*after)(void *opaque, const struct trn_observe_inst *at);
 	void (*moved)(void *opaque, const struct trn_observe_copy *copy);
 	void (*wrote)(void *opaque, const struct trn_observe_write *write);
+	void (*nan)(void *opaque, const struct trn_observe_nan *nan);
 	void (*semaphore)(void *opaque, const struct trn_observe_sem *sem);
 	void (*fault)(void *opaque, const struct trn_observe_fault *fault);
 };
