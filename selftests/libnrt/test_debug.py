@@ -35,6 +35,27 @@ PAIR = """.program pair
         memset sbuf[0:4, 0 : 8 fp32], 2.5
         halt
 """
+# The vector engine makes a NaN where x has infinity, and passes it on. z may bring NaNs in.
+NAN = """.program nan
+.input x fp32 128*4
+.input z fp32 128*4
+.output y fp32 128*4
+.queue q_in in sync
+.queue q_out out sync
+.sem loaded
+.sem done
+.engine vector
+        nop wait loaded >= 2
+        tensor_scalar.multiply.add sbuf[0:128, 64 : 4 fp32], sbuf[0:128, 0 : 4 fp32], 0.0, 0.0
+        copy psum[0:128, 32 : 4 fp32], sbuf[0:128, 64 : 4 fp32]
+        memset sbuf[0:128, 64 : 4 fp32], 1.0 post done += 1
+        halt
+.engine sync
+        .dma q_in, sbuf[0:128, 0 : 4 fp32], x, loaded
+        .dma q_in, sbuf[0:128, 128 : 4 fp32], z, loaded
+        .dma q_out, y, sbuf[0:128, 64 : 4 fp32] wait done >= 1
+        halt
+"""
 LIMIT = 120
 
 
@@ -198,6 +219,53 @@ class Debug(unittest.TestCase):
         self.assertEqual(sums, [1 / 256, 0, 1 / 256])
         self.assertEqual(self.answer(text, "print y 1").split()[1], "0.00390625")
 
+    def nan(self, **changes):
+        """The program with a NaN; each of `changes` is an input, the element and its value."""
+        for name in ("x", "z"):
+            values = [1.0] * 512
+            if name in changes:
+                at, value = changes[name]
+                values[at] = float(value)
+            write_npy(self.folder / f"{name}.npy", (128, 4), values)
+        return self.assemble("nan", NAN), "-i", "x=x.npy", "-i", "z=z.npy"
+
+    def test_nan(self):
+        """It stops behind the first instruction that leaves a NaN, goes on and back."""
+        text = self.debug(*self.nan(x=(14, "inf")), commands=[
+            "break nan", "breakpoints", "continue", "print pc", "print sbuf[3, 72] 1",
+            "continue", "reverse-continue", "reverse-step", "print sbuf[3, 72] 1", "step",
+            "delete 1", "continue"])
+        first = ("Breakpoint 1, NaN: vector, instruction 1 has left one in sbuf[3, 72]: element 2 "
+                 "of row 3 of its tile, 1 NaN of 512 numbers\n"
+                 "      1  nan.s:11  tensor_scalar")
+        self.assertIn("  1  nan        NaN, hit 0 times\n", self.answer(text, "breakpoints"))
+        self.assertIn(first, self.answer(text, "continue"))
+        self.assertIn("vector     2  nan.s:12  copy", self.answer(text, "continue"))
+        self.assertEqual(self.answer(text, "print pc"), "pc = 2\n")
+        self.assertEqual(self.answer(text, "print sbuf[3, 72] 1").split()[-1], "nan")
+        self.assertIn("instruction 2 has left one in psum[3, 40]",
+                      self.answer(text, "continue", 1))
+        self.assertNotIn("input", text)
+        self.assertIn(first, self.answer(text, "reverse-continue"))
+        self.assertIn("vector     1  nan.s:11", self.answer(text, "reverse-step"))
+        self.assertEqual(self.answer(text, "print sbuf[3, 72] 1", 1).split()[-1], "0")
+        self.assertIn(first, self.answer(text, "step"))
+        self.assertEqual(self.answer(text, "continue", 2), "The program has ended.\n")
+
+    def test_nans_of_inputs(self):
+        """A transfer that brings one in is no stop; the next stop names the input."""
+        text = self.debug(*self.nan(z=(5, "nan")), commands=["break nan", "continue"])
+        self.assertEqual(self.answer(text, "continue"), "The program has ended.\n")
+        text = self.debug(*self.nan(x=(7, "inf"), z=(5, "nan")), commands=[
+            "break nan", "continue", "kill"], status=4)
+        self.assertIn('\n       the input "z" has a NaN in element 5\n',
+                      self.answer(text, "continue"))
+
+    def test_no_nan(self):
+        """A program without one runs to its end."""
+        text = self.debug(*self.nan(), commands=["break nan", "continue"])
+        self.assertEqual(self.answer(text, "continue"), "The program has ended.\n")
+
     def test_faults_stop_before_the_end(self):
         """The instruction that failed, and then the exit status of a program that fails."""
         text = self.debug(NEFFS / "fault-window.neff", "--zeros", commands=[
@@ -245,6 +313,18 @@ class Debug(unittest.TestCase):
         self.assertEqual(self.answer(text, "print r2"), "r2 = 7 (0x7)\n")
         self.assertEqual(self.answer(text, "print sbuf[0] 1").split(), ["0", "0:", "2.5"])
         self.assertEqual(self.answer(text, "print sbuf@0[0] 1").split(), ["0", "0:", "0"])
+
+    def test_nan_of_the_second_core(self):
+        """The core of a pair is named."""
+        neff = self.assemble("pair", PAIR.replace(
+            "memset sbuf[0:4, 0 : 8 fp32], 2.5",
+            "memset sbuf[0:4, 0 : 8 fp32], 0.0\n"
+            "        reciprocal sbuf[0:4, 0 : 8 fp32], sbuf[0:4, 0 : 8 fp32]\n"
+            "        tensor_scalar.multiply.add sbuf[0:4, 0 : 8 fp32], sbuf[0:4, 0 : 8 fp32], "
+            "0.0, 0.0"))
+        text = self.debug(neff, commands=["break nan", "continue", "kill"], status=4)
+        self.assertIn("vector@1, instruction 3 has left one in sbuf@1[0, 0]: element 0 of row 0 of "
+                      "its tile, 32 NaNs of 32 numbers", self.answer(text, "continue"))
 
     def test_mistakes(self):
         """One line each, with the place of the script, and nothing else happens."""

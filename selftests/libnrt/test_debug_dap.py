@@ -25,6 +25,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 LATE = ROOT / "tools" / "neuron-debug" / "example" / "late.s"
 LIMIT = 120
 VECTOR, SYNC = 2, 5
+NAN = """.program nan
+.engine vector
+        memset sbuf[0:4, 0 : 8 fp32], 0.0
+        reciprocal sbuf[0:4, 0 : 8 fp32], sbuf[0:4, 0 : 8 fp32]
+        tensor_scalar.multiply.add sbuf[0:4, 0 : 8 fp32], sbuf[0:4, 0 : 8 fp32], 0.0, 0.0
+        memset sbuf[0:4, 0 : 8 fp32], 1.0
+        halt
+"""
 
 
 class Client:
@@ -225,6 +233,39 @@ class Dap(unittest.TestCase):
         data = client.ask("readMemory", memoryReference="y", offset=0, count=8)["data"]
         self.assertEqual(struct.unpack("<2f", base64.b64decode(data)), (1.5, 1.5))
         self.assertTrue(self.variables(VECTOR, "Variables")["y"].startswith("1.5"))
+        self.disconnect()
+
+    def test_nan(self):
+        """An exception: an instruction has left a NaN. The program goes on, back, and on again."""
+        (self.folder / "nan.s").write_text(NAN)
+        subprocess.run([AS, "nan.s"], cwd=self.folder, check=True, timeout=LIMIT)
+        client = self.client
+        filters = client.ask("initialize")["exceptionBreakpointFilters"]
+        self.assertEqual([one["filter"] for one in filters], ["nan"])
+        client.ask("launch", program=str(self.folder / "nan.neff"))
+        body = client.ask("setExceptionBreakpoints", filters=["nan"])
+        self.assertTrue(body["breakpoints"][0]["verified"])
+        client.ask("configurationDone")
+        for _ in range(2):
+            stopped = client.event("stopped")
+            self.assertEqual((stopped["reason"], stopped["threadId"]), ("exception", VECTOR))
+            self.assertEqual(stopped["hitBreakpointIds"], [body["breakpoints"][0]["id"]])
+            self.assertEqual(stopped["description"], "Breakpoint 1, NaN: vector, instruction 2 has "
+                             "left one in sbuf[0, 0]: element 0 of row 0 of its tile, 32 NaNs of "
+                             "32 numbers")
+            self.assertEqual(self.frame(VECTOR)["line"], 6)
+            client.ask("stepBack", threadId=VECTOR)
+            self.assertEqual(client.event("stopped")["reason"], "step")
+            self.assertEqual(self.frame(VECTOR)["line"], 5)
+            self.assertEqual(client.ask("evaluate", expression="sbuf[0] 1")["result"].split()[-1],
+                             "inf")
+            client.ask("continue", threadId=VECTOR)
+        client.event("stopped")
+        self.assertEqual(client.ask("setExceptionBreakpoints", filters=[])["breakpoints"], [])
+        client.ask("stepBack", threadId=VECTOR)
+        client.event("stopped")
+        client.ask("continue", threadId=VECTOR)
+        self.assertEqual(client.event("exited")["exitCode"], 0)
         self.disconnect()
 
     def test_inputs(self):

@@ -238,6 +238,16 @@ static enum command_result break_semaphore(struct call *call)
 	return added(call, b);
 }
 
+static enum command_result break_nan(struct call *call)
+{
+	struct breakpoint *b;
+
+	if (call->nr > 1)
+		return bad(call, "use: break nan");
+	b = target_add_breakpoint(call->target, BREAK_NAN, "NaN");
+	return b ? added(call, b) : bad(call, "no memory");
+}
+
 static enum command_result run_break(struct call *call)
 {
 	struct code *code;
@@ -245,9 +255,11 @@ static enum command_result run_break(struct call *call)
 	size_t nr;
 
 	if (!call->nr)
-		return bad(call, "where? ENGINE:PC, PC, FILE:LINE, or semaphore NUMBER");
+		return bad(call, "where? ENGINE:PC, PC, FILE:LINE, semaphore NUMBER, or nan");
 	if (!strcmp(call->word[0], "semaphore"))
 		return break_semaphore(call);
+	if (!strcmp(call->word[0], "nan"))
+		return break_nan(call);
 	if (place_code(call->target, call->word[0], &code, &nr, call->why))
 		return COMMAND_ERROR;
 	b = target_add_breakpoint(call->target, BREAK_CODE, call->rest);
@@ -541,7 +553,7 @@ static enum command_result run_help(struct call *call);
 
 static const struct command commands[] = {
 	{ "break", "b", run_break, "PLACE",
-	  "stop before an instruction: ENGINE:PC, PC, FILE:LINE" },
+	  "stop before an instruction: ENGINE:PC, PC, FILE:LINE; behind a NaN: nan" },
 	{ "breakpoints", NULL, run_breakpoints, "", "list breakpoints of all kinds" },
 	{ "checkpoint", NULL, run_checkpoint, "", "keep the state, to come back to it" },
 	{ "checkpoints", NULL, run_checkpoints, "", "list them" },

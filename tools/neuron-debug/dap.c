@@ -10,6 +10,8 @@
 #include "place.h"
 #include "show.h"
 
+#define NAN_FILTER	"nan"
+
 typedef struct json_object *(*handler_fn)(struct dap *dap);
 
 /**
@@ -35,6 +37,23 @@ static struct json_object *nothing(void)
 
 /* --- Beginning --- */
 
+/* What an editor offers as an exception: instructions that leave a NaN. */
+static struct json_object *filters(void)
+{
+	static const char *const texts[][2] = {
+		{ "filter", NAN_FILTER },
+		{ "label", "NaN" },
+		{ "description", "Stop behind an instruction that has left a NaN" },
+	};
+	struct json_object *list = json_object_new_array(), *filter = nothing();
+	size_t i;
+
+	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		json_object_object_add(filter, texts[i][0], json_object_new_string(texts[i][1]));
+	json_object_array_add(list, filter);
+	return list;
+}
+
 static struct json_object *initialize(struct dap *dap)
 {
 	static const char *const can[] = {
@@ -49,6 +68,7 @@ static struct json_object *initialize(struct dap *dap)
 	(void)dap;
 	for (i = 0; i < sizeof(can) / sizeof(can[0]); i++)
 		json_object_object_add(body, can[i], json_object_new_boolean(true));
+	json_object_object_add(body, "exceptionBreakpointFilters", filters());
 	return body;
 }
 
@@ -289,6 +309,36 @@ static struct json_object *set_data_breakpoints(struct dap *dap)
 	return each(dap, NULL, add_data);
 }
 
+static bool wants_nan(const struct dap *dap)
+{
+	struct json_object *wanted = dap_get(dap->arguments, "filters");
+	size_t i, nr = json_object_is_type(wanted, json_type_array) ?
+		       json_object_array_length(wanted) : 0;
+	const char *name;
+
+	for (i = 0; i < nr; i++) {
+		name = json_object_get_string(json_object_array_get_idx(wanted, i));
+		if (name && !strcmp(name, NAN_FILTER))
+			return true;
+	}
+	return false;
+}
+
+static struct json_object *set_exception_breakpoints(struct dap *dap)
+{
+	struct json_object *list = json_object_new_array(), *body = nothing();
+	struct target *target = &dap->program.target;
+	struct breakpoint *b;
+
+	forget(dap, BREAK_NAN, "");
+	if (wants_nan(dap)) {
+		b = target_add_breakpoint(target, BREAK_NAN, "NaN");
+		json_object_array_add(list, report(dap, b, "no memory"));
+	}
+	json_object_object_add(body, "breakpoints", list);
+	return body;
+}
+
 /* --- Going on --- */
 
 static struct json_object *stopped_body(const struct target *target, const char *reason)
@@ -319,6 +369,7 @@ static void tell_stop(struct dap *dap)
 		[STOP_BREAKPOINT] = "breakpoint",
 		[STOP_WATCHPOINT] = "data breakpoint",
 		[STOP_SEMAPHORE] = "breakpoint",
+		[STOP_NAN] = "exception",
 		[STOP_STEP] = "step",
 		[STOP_FAULT] = "exception",
 		[STOP_PAUSE] = "pause",
@@ -530,6 +581,7 @@ static const struct handler handlers[] = {
 	{ "setInstructionBreakpoints", set_instruction_breakpoints, false },
 	{ "dataBreakpointInfo", data_breakpoint_info, true },
 	{ "setDataBreakpoints", set_data_breakpoints, true },
+	{ "setExceptionBreakpoints", set_exception_breakpoints, false },
 	{ "threads", dap_threads, false },
 	{ "stackTrace", dap_stack_trace, true },
 	{ "scopes", dap_scopes, true },

@@ -309,6 +309,13 @@ static int variable(const struct target *target, const char *name, const char *i
 	return 0;
 }
 
+int place_variable(const struct target *target, unsigned int graph, const char *name,
+		   struct memory *memory, char why[TARGET_WHY])
+{
+	*memory = (struct memory){ .graph = graph, .rows = 1, .dtype = NEURON_DTYPE_FP32 };
+	return variable(target, name, NULL, memory, why);
+}
+
 int place_memory(const struct target *target, const char *text, struct memory *memory,
 		 char why[TARGET_WHY])
 {

@@ -50,6 +50,9 @@ int place_code(const struct target *target, const char *text, struct code **code
  */
 int place_memory(const struct target *target, const char *text, struct memory *memory,
 		 char why[TARGET_WHY]);
+/* From its beginning on. */
+int place_variable(const struct target *target, unsigned int graph, const char *name,
+		   struct memory *memory, char why[TARGET_WHY]);
 int place_dtype(const char *text, enum neuron_dtype *dtype, char why[TARGET_WHY]);
 int place_number(const char *text, int64_t min, int64_t max, int64_t *number,
 		 char why[TARGET_WHY]);

@@ -2,6 +2,7 @@
 #include "show.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #define PER_LINE	8	/* numbers */
 #define MOST_POSTERS	4
 #define SOURCE_AROUND	5
+#define PIECE		512	/* numbers */
 
 const char *show_engine_name(const struct target *target, struct where where, char name[16])
 {
@@ -126,6 +128,72 @@ static void put_fault(const struct target *target, FILE *out)
 	put_code(target, (struct code){ stop->where, stop->pc }, "  ", out);
 }
 
+/* The first element of a variable that is a NaN. False: there is none. */
+static bool find_nan(const struct target *target, const struct memory *memory, uint64_t *element)
+{
+	const size_t size = trn_inspect_size(memory->dtype);
+	uint8_t bytes[PIECE * sizeof(double)];
+	double number[PIECE];
+	uint64_t done, n, i;
+	char why[TARGET_WHY];
+
+	for (done = 0; done < memory->left / size; done += n) {
+		n = memory->left / size - done < PIECE ? memory->left / size - done : PIECE;
+		if (place_read(target, memory, 0, done * size, bytes, n * size, why) ||
+		    !trn_inspect_numbers(memory->dtype, bytes, n, number))
+			return false;
+		for (i = 0; i < n && !isnan(number[i]); i++)
+			;
+		*element = done + i;
+		if (i < n)
+			return true;
+	}
+	return false;
+}
+
+/* Transfers bring NaNs of inputs in, and stop nobody. */
+static void put_inputs_with_nan(const struct target *target, FILE *out)
+{
+	const struct neff *neff = target->neff;
+	struct memory memory;
+	char why[TARGET_WHY];
+	uint64_t element;
+	unsigned int g;
+	size_t i;
+
+	for (i = 0; i < neff->nr_ios; i++) {
+		const char *name = neff->ios[i]->name;
+
+		for (g = 0; g < neff->nr_graphs && !neff_find_var(&neff->graphs[g], name); g++)
+			;
+		if (neff->ios[i]->type != NEFF_VAR_INPUT || g == neff->nr_graphs ||
+		    place_variable(target, g, name, &memory, why) ||
+		    trn_inspect_kind_of(memory.dtype) != TRN_INSPECT_FLOAT)
+			continue;
+		if (find_nan(target, &memory, &element))
+			fprintf(out, "       the input \"%s\" has a NaN in element %" PRIu64 "\n",
+				name, element);
+	}
+}
+
+static void put_nan(const struct target *target, FILE *out)
+{
+	const struct stop *stop = &target->stop;
+	const struct trn_observe_nan *nan = &stop->nan;
+	char name[16], graph[16] = "";
+
+	if (target->neff->nr_graphs > 1)
+		snprintf(graph, sizeof(graph), "@%u", stop->where.graph);
+	fprintf(out, "Breakpoint %u, %s: %s, instruction %u has left one in %s%s[%u, %u]: ",
+		stop->breakpoint, what_of(target, stop->breakpoint),
+		show_engine_name(target, stop->where, name), stop->pc,
+		nan->psum ? "psum" : "sbuf", graph, nan->partition, nan->offset);
+	fprintf(out, "element %u of row %u of its tile, %" PRIu64 " NaN%s of %" PRIu64 " numbers\n",
+		nan->element, nan->row, nan->count, nan->count == 1 ? "" : "s", nan->elements);
+	put_code(target, (struct code){ stop->where, stop->pc }, "  ", out);
+	put_inputs_with_nan(target, out);
+}
+
 static void put_reason(const struct target *target, FILE *out)
 {
 	const struct stop *stop = &target->stop;
@@ -148,6 +216,9 @@ static void put_reason(const struct target *target, FILE *out)
 	case STOP_SEMAPHORE:
 		fprintf(out, "Semaphore breakpoint %u, %s: from %d to %d\n", stop->breakpoint,
 			what_of(target, stop->breakpoint), stop->before, stop->value);
+		break;
+	case STOP_NAN:
+		put_nan(target, out);
 		break;
 	case STOP_FAULT:
 		put_fault(target, out);
@@ -367,6 +438,7 @@ void show_breakpoints(const struct target *target, FILE *out)
 		[BREAK_CODE] = "break",
 		[BREAK_WRITE] = "watch",
 		[BREAK_SEMAPHORE] = "semaphore",
+		[BREAK_NAN] = "nan",
 	};
 	size_t i;
 

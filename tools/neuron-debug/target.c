@@ -253,6 +253,29 @@ static void wrote(void *opaque, const struct trn_observe_write *write)
 	stop(eye->target, &why);
 }
 
+static const struct breakpoint *nan_breakpoint(const struct target *target)
+{
+	size_t i;
+
+	for (i = 0; i < target->nr_breakpoints; i++)
+		if (target->breakpoints[i].kind == BREAK_NAN)
+			return &target->breakpoints[i];
+	return NULL;
+}
+
+static void left_nan(void *opaque, const struct trn_observe_nan *nan)
+{
+	struct target_eye *eye = opaque;
+	const struct breakpoint *b = nan_breakpoint(eye->target);
+	struct stop why = { .reason = STOP_NAN, .pc = nan->inst->pc, .nan = *nan };
+
+	if (!b || !find_where(eye, nan->inst, &why.where))
+		return;
+	why.breakpoint = b->id;
+	why.nan.inst = NULL;
+	stop(eye->target, &why);
+}
+
 static void fault(void *opaque, const struct trn_observe_fault *told)
 {
 	struct target_eye *eye = opaque;
@@ -326,12 +349,13 @@ static bool is_curious(const struct target *target)
 
 static void choose_eyes(struct target *target)
 {
-	bool curious = is_curious(target);
+	bool curious = is_curious(target), nan = nan_breakpoint(target);
 	unsigned int i;
 
 	for (i = 0; i < target->nr_eyes; i++) {
 		target->eye[i].observer.before = curious ? before : NULL;
 		target->eye[i].observer.after = curious ? after : NULL;
+		target->eye[i].observer.nan = nan ? left_nan : NULL;
 	}
 }
 

@@ -30,6 +30,7 @@ enum stop_reason {
 	STOP_BREAKPOINT,
 	STOP_WATCHPOINT,
 	STOP_SEMAPHORE,
+	STOP_NAN,
 	STOP_STEP,		/* as many instructions are done as were asked for */
 	STOP_FAULT,
 	STOP_PAUSE,
@@ -51,11 +52,12 @@ struct where {
 /**
  * struct stop - why the program stopped
  * @where: which engine, if it was one; else engine NEURON_NR_ENGINES
- * @breakpoint: its number, for STOP_BREAKPOINT, _WATCHPOINT, _SEMAPHORE
+ * @breakpoint: its number, for STOP_BREAKPOINT, _WATCHPOINT, _SEMAPHORE, _NAN
  * @pc: of the instruction, or of the packet's descriptor
  * @dma: a packet of @queue of engine @dma_engine has written
  * @len, @old, @now: watched bytes
  * @value: of the semaphore, from @before
+ * @nan: STOP_NAN; its inst is not valid any more
  * @fault: STOP_FAULT
  */
 struct stop {
@@ -71,10 +73,11 @@ struct stop {
 	uint8_t now[TRN_WATCHPOINT_BYTES];
 	int32_t value;
 	int32_t before;
+	struct trn_observe_nan nan;
 	struct trn_observe_fault fault;
 };
 
-enum breakpoint_kind { BREAK_CODE, BREAK_WRITE, BREAK_SEMAPHORE };
+enum breakpoint_kind { BREAK_CODE, BREAK_WRITE, BREAK_SEMAPHORE, BREAK_NAN };
 enum sem_test { SEM_CHANGES, SEM_EQUAL, SEM_AT_LEAST, SEM_BELOW };
 
 /* A place in a program. */
