@@ -66,15 +66,18 @@ def test_it_is_by_content_and_bounded(folder, monkeypatch):
 
 def test_files_of_other_processes_are_spared(folder, monkeypatch):
     cache.add("first", b"x")
-    part = folder / "other.part"
-    part.write_bytes(b"x" * 100)
+    begun = [folder / "other.part", folder / "other.sha256"]
+    for path in begun:
+        path.write_bytes(b"x" * 100)
     monkeypatch.setenv(LIMIT, "1")
     cache.add("second", b"x")
-    assert part.exists()
-    # Its process has died.
-    os.utime(part, (0, 0))
+    assert [path.exists() for path in begun] == [True, True]
+    # Their processes have died.
+    for path in begun:
+        os.utime(path, (0, 0))
     cache.add("third", b"x")
-    assert not part.exists()
+    assert [path.exists() for path in begun] == [False, False]
+    assert cache.find("third")
 
 
 def test_a_neff_that_was_deleted(folder):

@@ -172,8 +172,10 @@ def add(key, data):
 
 
 def sweep(place):
-    """Delete what processes have begun to write and did not live to rename."""
-    for path in place.glob("*.part"):
+    """Delete what processes have begun to write and did not live to end: files without their
+    name, and digests without their NEFF."""
+    alone = (path for path in place.glob("*.sha256") if not path.with_suffix(".neff").exists())
+    for path in (*place.glob("*.part"), *alone):
         with contextlib.suppress(OSError):
             if time.time() - path.stat().st_mtime > ABANDONED_S:
                 path.unlink()
