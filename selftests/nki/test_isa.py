@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Each function of nki.isa once, and those of its options that change what it computes."""
 
-import pathlib
-
 import numpy as np
 import pytest
 
 import nki
 import nki.isa as nisa
 import nki.language as nl
-from neuron_emu.isa import table
 
 P, F = 32, 48
 
@@ -618,12 +615,3 @@ def test_what_older_cores_lack(target, functions, monkeypatch):
 
         with pytest.raises(nki.NkiValidationError, match="needs NeuronCore-v"):
             kernel(A)
-
-
-def test_the_manual_has_the_table_of_the_code():
-    here = pathlib.Path(__file__).parent
-    source = "".join((here / name).read_text() for name in ("test_isa.py", "test_core.py"))
-    page = (here.parents[1] / "Documentation/nki/isa.rst").read_text()
-    assert page.endswith(table.table(source))
-    assert len(table.functions()) == 50
-    assert all(row[4] for row in table.rows(source))

@@ -343,3 +343,69 @@ def test_device_print(capsys, monkeypatch):
     monkeypatch.setenv("NEURON_RT_DEBUG_OUTPUT_DIR", "/nowhere")
     with pytest.raises(NkiValidationError, match="NEURON_RT_DEBUG_OUTPUT_DIR is not written"):
         nki.jit(printing.func)(a * 1)
+
+
+def test_where_a_tensor_lies():
+    @nki.jit
+    def kernel(a):
+        tile = nl.load(a)
+        sums = nl.ndarray((4, 8), nl.float32, buffer=nl.psum)
+        answers = [[ask(x) for x in
+                    (a.buffer, tile.buffer, sums.buffer, nl.shared_hbm, nl.sbuf)]
+                   for ask in (nl.is_hbm, nl.is_sbuf, nl.is_psum, nl.is_on_chip)]
+        assert answers == [[True, False, False, True, False], [False, True, False, False, True],
+                           [False, False, True, False, False], [False, True, True, False, True]]
+        return nl.shared_constant(np.ones((1, 4), np.float32))
+
+    kernel(numbers(4, 8))
+
+
+def test_tensors_like_others():
+    @nki.jit
+    def kernel(a):
+        tile = nl.load(a)
+        zeros = nl.zeros_like(tile)
+        ones = nl.ones((4, 8), nl.bfloat16)
+        copy = nl.empty_like(tile, dtype=nl.float32)
+        nl.assign(copy, nl.add(tile, ones))
+        nl.assign(copy[0:1, 0:3], 5.0)
+        assert (zeros.dtype, zeros.shape, zeros.buffer) == (tile.dtype, tile.shape, tile.buffer)
+        out = nl.ndarray((8, 8), nl.float32, buffer=nl.shared_hbm)
+        nl.store(out[0:4], copy)
+        nl.assign(out[4:8], zeros)
+        return out
+
+    a = numbers(4, 8)
+    want = a + 1
+    want[0, :3] = 5
+    np.testing.assert_array_equal(kernel(a), np.concatenate([want, np.zeros((4, 8))]))
+
+
+def test_constants_of_a_kernel(tmp_path):
+    table = numbers(8, 8)
+    np.save(tmp_path / "table.npy", table)
+
+    @nki.jit
+    def kernel():
+        one = nl.shared_identity_matrix(8, dtype=nl.float32)
+        other = nl.ndarray((8, 8), nl.float32)
+        nl.shared_identity_matrix(8, dst=other)
+        x = nl.load(nl.shared_constant(str(tmp_path / "table.npy")))
+        out = nl.ndarray((8, 8), nl.float32, buffer=nl.shared_hbm)
+        nl.store(out, nl.add(nl.add(one, other), x))
+        return out
+
+    np.testing.assert_array_equal(kernel(), 2 * np.eye(8, dtype=np.float32) + table)
+
+
+def test_the_axes_of_a_grid():
+    @nki.jit
+    def kernel(a):
+        out = nl.ndarray((4, 8), nl.float32, buffer=nl.shared_hbm)
+        row = nl.program_id(0) * 2 + (nl.program_id(1) if nl.program_ndim() == 2 else 0)
+        for _ in nl.sequential_range(1):
+            nl.store(out[row:row + 1], nl.multiply(nl.load(a[row:row + 1]), nl.program_ndim()))
+        return out
+
+    a = numbers(4, 8)
+    np.testing.assert_array_equal(kernel[2, 2](a), 2 * a)

@@ -6,6 +6,7 @@ with the function that computes it. Where the chip has no instruction for a func
 computes it; the page of nki.language in the manual states its error.
 """
 
+import functools
 import math
 
 from .. import dtypes, isa
@@ -354,15 +355,9 @@ def _connect():
         if name in own:
             op.function = own[name]
         elif op.arity == BINARY and op.alu:
-            op.function = _bound(binary, op)
+            op.function = functools.partial(binary, op)
         elif op.act and name not in ("prelu", "max", "min", "sum", "prod"):
-            op.function = _bound(act, op)
-
-
-def _bound(kind, op):
-    def function(*args, **kwargs):
-        return kind(op, *args, **kwargs)
-    return function
+            op.function = functools.partial(act, op)
 
 
 _connect()
