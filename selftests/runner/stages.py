@@ -41,12 +41,17 @@ OVERRIDES = ("FUZZ_SECONDS", "FUZZ_SEED", "FUZZ_OPERATIONS", "HAMMER_SECONDS", "
 PLANLESS = ("kunit",)
 
 
-def build_fuzzers(job):
-    """All of them."""
+def build_fuzzer(job, name):
+    """One of them, and the libraries that it needs."""
     # libFuzzer counts each branch, which keeps loops from being vectorized; clang warns of it.
     job.must([TOOLS / "userspace", FUZZ, "-Dnative_only=true", "-Dfuzz=true", "-Db_lundef=false",
               SANITIZE, "-Dc_args=-fsanitize=fuzzer-no-link -Wno-pass-failed", "-Dwerror=true"],
-             "build.log", env={"CC": "clang"})
+             "build.log", env={"CC": "clang", "TARGETS": fuzzer(name)})
+
+
+def fuzzer(name):
+    """Its program, as ninja names it."""
+    return f"selftests/fuzz/fuzz-{name}"
 
 
 class Fuzzer:
@@ -68,8 +73,8 @@ class Fuzzer:
         return [f"fuzz-{self.name}"]
 
     def run(self, job):
-        """Build all fuzzers, run this one."""
-        build_fuzzers(job)
+        """Build it and run it."""
+        build_fuzzer(job, self.name)
         (FUZZ / f"corpus-{self.name}").mkdir(exist_ok=True)
         done, total = None, 0
         for number in range(self.rounds):
@@ -89,7 +94,7 @@ class Fuzzer:
 
     def _round(self, job, number):
         log = f"fuzz-{self.name}-{number}.log"
-        done = job.run([FUZZ / "selftests" / "fuzz" / f"fuzz-{self.name}",
+        done = job.run([FUZZ / fuzzer(self.name),
                         f"-max_total_time={self.seconds}", "-max_len=4096", "-rss_limit_mb=4096",
                         "-timeout=60", "-print_final_stats=1", *self.options,
                         f"corpus-{self.name}"],
@@ -111,9 +116,9 @@ class FuzzLeak:
 
     def run(self, job):
         """From no corpus, so that it takes seconds; what it writes is not an input to keep."""
-        build_fuzzers(job)
+        build_fuzzer(job, "chip")
         log = "fuzz-leak.log"
-        done = job.run([FUZZ / "selftests" / "fuzz" / "fuzz-chip", f"-runs={self.RUNS}",
+        done = job.run([FUZZ / fuzzer("chip"), f"-runs={self.RUNS}",
                         "-seed=1", "-len_control=0", f"-artifact_prefix={job.out}/leak-"],
                        log, limit=300, env={"FUZZ_LEAK": str(self.INPUT)})
         said = (job.out / log).read_text(errors="replace")
@@ -138,14 +143,14 @@ class FuzzThreads:
         folder = BUILD / "fuzz-tsan"
         job.must([TOOLS / "userspace", folder, "-Dnative_only=true", "-Dfuzz=true",
                   "-Db_lundef=false", "-Db_sanitize=thread", "-Dwerror=true"],
-                 "build-tsan.log", env={"CC": "clang"})
+                 "build-tsan.log", env={"CC": "clang", "TARGETS": fuzzer("chip")})
         corpus = FUZZ / "corpus-chip"
         inputs = sorted(corpus.iterdir())[:self.INPUTS] if corpus.exists() else []
         if not inputs:
             job.add([results.failed("fuzz-threads", "corpus", "there are no inputs; the stage "
                                     "fuzz-chip makes them")])
             return
-        done = job.run(["setarch", "-R", folder / "selftests" / "fuzz" / "fuzz-chip",
+        done = job.run(["setarch", "-R", folder / fuzzer("chip"),
                         "-rss_limit_mb=8192", "-timeout=120", *inputs], "fuzz-threads.log",
                        env={"FUZZ_WORKERS": "3", "TSAN_OPTIONS": "halt_on_error=1:suppressions="
                             f"{ROOT}/selftests/fuzz/tsan.supp"})

@@ -200,7 +200,8 @@ class WrittenTap(unittest.TestCase):
 
     CASES = [results.Case("a", "good", results.PASSED),
              results.Case("a", "skipped", results.SKIPPED, "no disk"),
-             results.Case("b", "two#lines", results.FAILED, "1 is\nnot 2", details=["ok 7 - x\x1b"])]
+             results.Case("b", "two#lines", results.FAILED, "1 is\nnot 2",
+                          details=["ok 7 - x\x1b"])]
 
     def test_it_is_read_back(self):
         with tempfile.TemporaryDirectory() as folder:
