@@ -565,6 +565,37 @@ def test_dma_copy_leaves_out_rows_that_a_scalar_moves_out(by, first):
     np.testing.assert_array_equal(found[1], back)
 
 
+@pytest.mark.parametrize("first", [-2**31, -9, -2, 0, 3, 4, 2**24, 2**26, 2**31 - 1])
+def test_dma_copy_leaves_out_a_row_of_which_it_moves_parts(first):
+    """The elements of one row lie over the partitions; no number of a row wraps into another."""
+    rows, row = 4, 64
+
+    @nki.jit
+    def kernel(a, place):
+        register = nisa.register_alloc(nl.load(place))
+        result = nl.ndarray((8, 2), a.dtype, buffer=nl.shared_hbm)
+        come = nl.full((8, 2), -1.0, a.dtype)
+        # Of row 1 after the one that the register tells: the elements 3, 4, 9, 10 and so on.
+        nisa.dma_copy(come, a.ap([[6, 8], [1, 2]], offset=row + 3, scalar_offset=register,
+                                 indirect_dim=0), oob_mode=nisa.oob_mode.skip)
+        nl.store(result, come)
+        out = nl.full((rows, row), -1.0, a.dtype, buffer=nl.shared_hbm)
+        # Column 63, 56 and so on, in the row that the register tells.
+        nisa.dma_copy(out.ap([[-7, 8], [1, 1]], offset=63, scalar_offset=register,
+                             indirect_dim=0), nl.load(a[0:8, 0:1]), oob_mode=nisa.oob_mode.skip)
+        return result, out
+
+    a = numbers(8, row)
+    come, out = np.full((8, 2), -1, np.float32), np.full((rows, row), -1, np.float32)
+    if 0 <= first + 1 < 8:
+        come[:] = a[first + 1, 3:51].reshape(8, 6)[:, :2]
+    if 0 <= first < rows:
+        out[first, 63:7:-7] = a[:8, 0]
+    found = kernel(a, np.array([[first]], np.int32))
+    np.testing.assert_array_equal(found[0], come)
+    np.testing.assert_array_equal(found[1], out)
+
+
 def test_dma_copy_of_more_than_a_generated_descriptor_holds():
     """Each partition takes 12 rows of a tensor, which no 12 pieces of 128 partitions cut."""
     a = numbers(2, 1536, 1024).astype(np.float16)

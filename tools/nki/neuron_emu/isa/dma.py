@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Functions of nki.isa that move data by DMA."""
 
+import math
+
 from ..builder import value
 from ..errors import refuse
 from ..ops import find, operator
@@ -119,14 +121,15 @@ def _within(trace, dst, src):
 def _as_list(trace, tensor, function):
     """The view with a list of its rows in place of the register that moves them all."""
     dynamic, rows = tensor.dynamic, tensor.shape[0]
-    step, rest = divmod(tensor.strides[0] if rows > 1 else 0, dynamic.stride)
-    if rest or dynamic.others or rows > 128:
+    unit = _listed_unit(tensor)
+    if unit is None or dynamic.others or rows > 128:
         refuse(function, "oob_mode.skip with scalar_offset moves up to 128 whole rows of the "
-               "dimension that the register selects from", f"shape {tensor.shape} with strides "
-               f"{tensor.strides}, of which a register moves {dynamic.stride}")
-    first = (tensor.offset - dynamic.origin) // dynamic.stride
-    known, moved, places = (trace.ndarray((rows, 1), "int32") for _ in range(3))
-    iota(known, [[0, 1]], offset=first, channel_multiplier=step)
+               "dimension that the register selects from, or parts of one of them",
+               f"shape {tensor.shape} with strides {tensor.strides}, of which a register moves "
+               f"{dynamic.stride}")
+    first = (tensor.offset - dynamic.origin) // unit
+    limit, factor = dynamic.limit, dynamic.stride // unit
+    step = tensor.strides[0] // unit if rows > 1 else 0
     scalar = dynamic.scalar
     if isinstance(scalar, VirtualRegister):
         word = trace.ndarray((1, 1), "int32")
@@ -134,12 +137,42 @@ def _as_list(trace, tensor, function):
         scalar = word
     if not isinstance(scalar, NkiTensor) or scalar.size != 1:
         refuse(function, "scalar_offset is a register or a tile of one element", repr(scalar))
+    moved = trace.ndarray((rows, 1), "int32")
     transfer.copy(trace, moved, NkiTensor((rows, 1), scalar.dtype, scalar.storage,
                                           strides=(0, 1), offset=scalar.offset))
+    if factor != 1:
+        # What is out of bounds stays so: the product must not wrap.
+        for op, number in (("minimum", limit), ("maximum", -limit), ("multiply", factor)):
+            moved = _with_number(trace, moved, op, number)
+        # The last place is that of the last part in the last row.
+        limit = (limit - 1) * factor + first % factor + max(0, step * (rows - 1)) + 1
+    known, places = (trace.ndarray((rows, 1), "int32") for _ in range(2))
+    iota(known, [[0, 1]], offset=first, channel_multiplier=step)
     tensor_tensor(places, known, moved, find("add"))
     return NkiTensor(tensor.shape, tensor.dtype, tensor.storage, strides=tensor.strides,
-                     offset=tensor.offset - first * dynamic.stride,
-                     dynamic=Dynamic(dynamic.stride, dynamic.limit, 0, vector=places))
+                     offset=tensor.offset - first * unit,
+                     dynamic=Dynamic(unit, limit, 0, vector=places))
+
+
+def _listed_unit(tensor):
+    """How many elements apart are the places that a list of its rows counts, or None."""
+    dynamic = tensor.dynamic
+    step = tensor.strides[0] if tensor.shape[0] > 1 else 0
+    if step % dynamic.stride == 0:
+        return dynamic.stride
+    first = (tensor.offset - dynamic.origin) % dynamic.stride
+    reach = [(n - 1) * s for n, s in zip(tensor.shape, tensor.strides)]
+    low = first + sum(r for r in reach if r < 0)
+    high = first + sum(r for r in reach if r > 0)
+    return math.gcd(step, dynamic.stride) if 0 <= low and high < dynamic.stride else None
+
+
+def _with_number(trace, tile, op, number):
+    """All elements of a tile of INT32 with one number: exact, unlike with an immediate."""
+    numbers, result = (trace.ndarray(tile.shape, "int32") for _ in range(2))
+    iota(numbers, [[0, 1]], offset=number)
+    tensor_tensor(result, tile, numbers, find(op))
+    return result
 
 
 def dma_transpose(dst, src, axes=None, priority=None, dge_mode=modes.unknown,
