@@ -20,11 +20,7 @@
  */
 struct nb_program *digits_program(const struct mlp *model);
 
-/*
- * All-reduce (sum) of "counts" fp32 [10][10] to "total" over @ranks ranks: each
- * writes its counts to every other over the fabric and posts there; the vector
- * engine adds.
- */
+/* "total" fp32 [10][10] = the sum of "counts" fp32 [10][10] of all ranks, by a collective. */
 struct nb_program *digits_allreduce(unsigned int ranks);
 
 #endif /* DIGITS_PROGRAM_H */
