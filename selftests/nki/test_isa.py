@@ -530,6 +530,32 @@ def test_dma_copy_leaves_out_rows_out_of_bounds():
     np.testing.assert_array_equal(kernel(A, rows), want)
 
 
+def test_a_list_of_rows_counts_from_the_offset_on():
+    """Two tensors in one: a list for the second one, of which some rows are not there."""
+    rows = np.array([[0], [3], [2], [7]], np.uint32)
+
+    @nki.jit
+    def kernel(a, index):
+        place = nl.load(index)
+        x = nl.zeros((4, F), a.dtype)
+        nisa.dma_copy(x, a.ap([[F, 4], [1, F]], offset=3 * F, vector_offset=place,
+                              indirect_dim=0), oob_mode=nisa.oob_mode.skip)
+        out = nl.full((6, F), -1.0, a.dtype, buffer=nl.shared_hbm)
+        nisa.dma_copy(out.ap([[F, 4], [1, F]], offset=3 * F, vector_offset=place,
+                             indirect_dim=0), nl.load(a[0:4]), oob_mode=nisa.oob_mode.skip)
+        result = nl.ndarray((4, F), a.dtype, buffer=nl.shared_hbm)
+        nl.store(result, x)
+        return result, out
+
+    a = numbers(6, F)
+    come, out = np.zeros((4, F), np.float32), np.full((6, F), -1, np.float32)
+    come[[0, 2]] = a[[3, 5]]
+    out[[3, 5]] = a[[0, 2]]
+    found = kernel(a, rows)
+    np.testing.assert_array_equal(found[0], come)
+    np.testing.assert_array_equal(found[1], out)
+
+
 @pytest.mark.parametrize("by", ["tile", "register", "slice"])
 @pytest.mark.parametrize("first", [-9, -2, 0, 5, 7, 2**31 - 1])
 def test_dma_copy_leaves_out_rows_that_a_scalar_moves_out(by, first):

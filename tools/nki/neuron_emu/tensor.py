@@ -593,7 +593,11 @@ class NkiTensor(Compared, NKIObject):
             if self.strides[dim] * self.itemsize % base.itemsize:
                 refuse("ap", f"the indirect dimension steps by whole elements of {base.dtype}",
                        f"{self.strides[dim]} of {self.dtype}")
-            dynamic = Dynamic(base.strides[dim], self.shape[dim], 0, scalar=scalar_offset,
+            limit = self.shape[dim]
+            if vector_offset is not None and dim == 0 and base.strides[0] > 0:
+                # Its indices count from the offset on.
+                limit = max(1, limit - (offset or 0) // base.strides[0])
+            dynamic = Dynamic(base.strides[dim], limit, 0, scalar=scalar_offset,
                               vector=vector_offset, origin=base.offset)
             if vector_offset is not None and self.on_chip:
                 refuse("ap", "vector_offset goes with a tensor in HBM")
