@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "isa/trn_isa.h"
 #include "sync_run.h"
 
 #define PROGRAMS	150
@@ -127,6 +128,7 @@ static void delete_wait(struct nb_program *nb, size_t i, uint64_t seed)
 /* What waits are for, as nb_why() says it. */
 enum cause {
 	CAUSE_BYTES,		/* bytes that are touched again */
+	CAUSE_PERHAPS,		/* bytes that may be touched again */
 	CAUSE_SLOT,
 	CAUSE_DRAIN,
 	CAUSE_MEET,
@@ -140,6 +142,7 @@ static const struct {
 	const char *text;
 } causes[CAUSES] = {
 	[CAUSE_BYTES] = { "bytes", "" },
+	[CAUSE_PERHAPS] = { "bytes that may be touched", "" },
 	[CAUSE_SLOT] = { "semaphores", "takes over its semaphore" },
 	[CAUSE_DRAIN] = { "transfers of a loop", "somebody behind a loop" },
 	[CAUSE_MEET] = { "where engines meet", "all engines meet" },
@@ -147,13 +150,68 @@ static const struct {
 	[CAUSE_HAND] = { "barriers of two cores", "by hand" },
 };
 
-static enum cause cause_of(const char *why)
+/* The instruction that @text begins with; not a nop that waits for the one behind it. */
+static const struct neuron_inst *named(struct nb_program *nb, const char *text)
+{
+	const struct neuron_inst *inst;
+	unsigned int e = 0, pc;
+	char name[16];
+
+	if (sscanf(text, "%15s instruction %u", name, &pc) != 2)
+		fail_msg("no instruction: %s", text);
+	while (e < NEURON_NR_ENGINES && strcmp(name, trn_isa_engine_name(e)))
+		e++;
+	do
+		inst = nb_inst(nb, e, pc++);
+	while (inst && inst->opcode == NEURON_OP_NOP);
+	return inst;
+}
+
+static bool is_moved(const struct neuron_ap *ap)
+{
+	return ap->index || ap->offset_reg;
+}
+
+/* Numbers of the run choose what it touches of the area that counts as touched. */
+static bool chooses(const struct neuron_inst *inst)
+{
+	switch (inst->opcode) {
+	case NEURON_OP_GATHER:
+	case NEURON_OP_DMA_GENERATE:
+		return true;
+	case NEURON_OP_COPY:
+		return is_moved(&inst->dst) || is_moved(&inst->src0);
+	default:
+		return false;
+	}
+}
+
+/*
+ * Not sure to be missed: addresses of the run on one side, or two transfers of an engine, which
+ * the queues of a set may have cut in the same way, so that each queue has its rows in order.
+ */
+static bool is_unsure(struct nb_program *nb, const char *why)
+{
+	static const char waits[] = " waits for ", transfer[] = "the transfer of ";
+	const char *by = strstr(why, waits) + strlen(waits);
+	bool moves = !strncmp(by, transfer, strlen(transfer));
+	const struct neuron_inst *inst = named(nb, why), *other;
+
+	other = named(nb, moves ? by + strlen(transfer) : by);
+	if (!inst || !other)
+		return true;
+	return chooses(inst) || chooses(other) || (moves && inst->opcode == other->opcode);
+}
+
+static enum cause cause_of(struct nb_program *nb, const char *why)
 {
 	unsigned int c = CAUSES - 1;
 
 	while (!strstr(why, causes[c].text))
 		c--;
-	return c;
+	if (c > CAUSE_PERHAPS)
+		return c;
+	return is_unsure(nb, why) ? CAUSE_PERHAPS : CAUSE_BYTES;
 }
 
 /**
@@ -174,7 +232,7 @@ static void try_without(struct machine *machine, struct nb_program *nb, unsigned
 	struct run run;
 
 	nb_why(part, i, text, sizeof(text));
-	cause = cause_of(text);
+	cause = cause_of(part, text);
 	delete_wait(part, i, seed);
 	sync_execute(machine, nb, cores, seed, &run);
 	if (getenv("NB_SYNC_VERBOSE") && !run.races)
@@ -267,8 +325,9 @@ static void each_wait_is_needed(void **state)
 	(void)state;
 	delete_waits(&(struct choice){ 0 }, &tally);
 	print_deleted("without loops", &tally);
-	assert_true(tally.deleted[CAUSE_BYTES]);
-	expect_missed(&tally, CAUSE_BYTES, 95);
+	assert_true(tally.deleted[CAUSE_BYTES] && tally.deleted[CAUSE_PERHAPS]);
+	expect_missed(&tally, CAUSE_BYTES, 99);
+	expect_missed(&tally, CAUSE_PERHAPS, 85);
 }
 
 /*
@@ -283,7 +342,8 @@ static void each_wait_of_pairs_is_needed(void **state)
 	delete_waits(&(struct choice){ .pairs = true }, &tally);
 	print_deleted("of two cores", &tally);
 	assert_true(tally.deleted[CAUSE_BYTES] && tally.deleted[CAUSE_HAND]);
-	expect_missed(&tally, CAUSE_BYTES, 95);
+	expect_missed(&tally, CAUSE_BYTES, 97);
+	expect_missed(&tally, CAUSE_PERHAPS, 85);
 	expect_missed(&tally, CAUSE_HAND, 50);
 }
 
@@ -300,6 +360,7 @@ static void each_wait_of_loops_is_needed(void **state)
 	print_deleted("with loops", &tally);
 	assert_true(tally.deleted[CAUSE_BYTES]);
 	expect_missed(&tally, CAUSE_BYTES, 95);
+	expect_missed(&tally, CAUSE_PERHAPS, 85);
 	expect_missed(&tally, CAUSE_DRAIN, 75);
 }
 
@@ -312,6 +373,7 @@ static void each_wait_of_loops_of_pairs_is_needed(void **state)
 	print_deleted("with loops of two cores", &tally);
 	assert_true(tally.deleted[CAUSE_BYTES] && tally.deleted[CAUSE_HAND]);
 	expect_missed(&tally, CAUSE_BYTES, 90);
+	expect_missed(&tally, CAUSE_PERHAPS, 80);
 	expect_missed(&tally, CAUSE_HAND, 45);
 }
 
@@ -328,6 +390,7 @@ static void waits_beside_tests_are_needed(void **state)
 	print_deleted("with tests", &tally);
 	assert_true(tally.deleted[CAUSE_BYTES] && tally.deleted[CAUSE_MEET]);
 	expect_missed(&tally, CAUSE_BYTES, 85);
+	expect_missed(&tally, CAUSE_PERHAPS, 75);
 	expect_missed(&tally, CAUSE_MEET, 15);
 }
 
