@@ -90,7 +90,8 @@ static uint32_t priority_of(const struct nrt_cc_code *code)
 static NRT_STATUS upload_rings(struct nrt_cc_code *code, const struct layout *layout,
 			       const struct nrt_vcore *vcore, struct nrt_error *error)
 {
-	unsigned int cc_of_core = (unsigned int)(code->cc - vcore->cc);
+	unsigned int of_core = nrt_vcore_cc_of_core(vcore);
+	unsigned int number = (unsigned int)(code->cc - vcore->cc) % of_core;
 	uint64_t at = 0;
 	unsigned int q;
 
@@ -108,8 +109,8 @@ static NRT_STATUS upload_rings(struct nrt_cc_code *code, const struct layout *la
 			.m2s_length = ring->length,
 			.s2m_length = ring->length,
 			.dma_engine = q % ENGINES,
-			.queue = (uint16_t)(NEURON_UDMA_QUEUES - 1 - cc_of_core -
-					    q / ENGINES * vcore->nr_cc),
+			.queue = (uint16_t)(NEURON_UDMA_QUEUES - 1 - number -
+					    q / ENGINES * of_core),
 			.flags = priority_of(code),
 		};
 		at += 2 * bytes;

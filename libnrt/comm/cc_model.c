@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "comm/cc_items.h"
 #include "comm/cc_model.h"
+#include "comm/cc_stream.h"
 #include "comm/cc_times.h"
 #include "contract/job.h"
 
@@ -14,13 +14,9 @@
  * @world: for which all that follows was prepared, with a reference; or NULL
  * @team: the ranks that have the model
  * @number: of the model in the team
- * @rights: of the ranks of the team, for this model
- * @items: what is done
- * @area: semaphores of the CC-core, or NULL
  * @moves: the ranks meet before each execution, because buffers may be other ones
- * @sem_clear: of its job: what starts the collectives; a program that failed may have left a start
  * @timed, @places: the jobs of the execution under way are members of a time group, and which
- * @running: the job of that execution; its CC-core
+ * @streams, @nr_streams: its streams, each with the CC-core of the same place in model.cc_cores
  */
 struct nrt_cc_model {
 	struct nrt_worlds *worlds;
@@ -29,29 +25,20 @@ struct nrt_cc_model {
 	struct nrt_world *world;
 	struct nrt_cc_team *team;
 	uint64_t number;
-	struct nrt_cc_rights rights;
-	struct nrt_cc_items items;
-	struct nrt_cc_area *area;
 	bool moves;
-	uint64_t sem_clear[NEURON_NR_SEMAPHORES / 64];
 	bool timed;
 	struct nrt_time_place places[NRT_MAX_JOBS];
-	struct nrt_running running;
+	unsigned int nr_streams;
+	struct nrt_cc_stream streams[];
 };
-
-static void drop_items(struct nrt_cc_model *cc)
-{
-	nrt_cc_items_drop(&cc->items);
-	if (cc->area)
-		nrt_cc_area_give(cc->team, cc->area);
-	cc->area = NULL;
-}
 
 /* Forget all that was prepared for a world. */
 static void drop(struct nrt_cc_model *cc)
 {
-	drop_items(cc);
-	nrt_cc_rights_fini(&cc->rights);
+	unsigned int i;
+
+	for (i = 0; i < cc->nr_streams; i++)
+		nrt_cc_stream_drop(&cc->streams[i], cc->team);
 	nrt_world_put(cc->world);
 	cc->world = NULL;
 	cc->team = NULL;
@@ -59,62 +46,51 @@ static void drop(struct nrt_cc_model *cc)
 
 /* --- What this rank says --- */
 
+/* The items of all streams, one stream after the other. */
 static void say_all(const struct nrt_cc_model *cc, struct nrt_cc_offer *mine)
 {
 	unsigned int i;
 
-	mine->nr = cc->items.nr;
-	for (i = 0; i < mine->nr; i++)
-		mine->item[i] = nrt_cc_items_say(&cc->items, i);
-}
-
-/* What the ranks of item @index said, for free(). NULL and @error. */
-static struct nrt_cc_agreement *said_of(const struct nrt_cc_model *cc,
-					const struct nrt_cc_offer *all, unsigned int index,
-					struct nrt_error *error)
-{
-	const struct nrt_cc_links *links = &cc->items.item[index].links;
-	struct nrt_cc_agreement *said = calloc(links->nr, sizeof(*said));
-
-	if (said)
-		nrt_cc_offers_of(all, index, links, said);
-	else
-		nrt_error_memory(error);
-	return said;
+	for (mine->nr = 0, i = 0; i < cc->nr_streams; i++) {
+		nrt_cc_stream_say(&cc->streams[i], &mine->item[mine->nr]);
+		mine->nr += cc->streams[i].items.nr;
+	}
 }
 
 static NRT_STATUS compare_all(const struct nrt_cc_model *cc, const struct nrt_cc_offer *all,
 			      struct nrt_error *error)
 {
-	struct nrt_cc_agreement *said;
-	NRT_STATUS status = NRT_SUCCESS;
-	uint32_t fresh;
-	unsigned int i;
+	unsigned int i, first = 0;
 
-	for (i = 0; i < cc->items.nr && !status; i++) {
-		said = said_of(cc, all, i, error);
-		if (!said)
+	for (i = 0; i < cc->nr_streams; i++) {
+		if (nrt_cc_stream_compare(&cc->streams[i], all, first, error))
 			return error->status;
-		status = nrt_cc_compare(&cc->items.item[i].links, said, &fresh, error);
-		free(said);
+		first += cc->streams[i].items.nr;
 	}
-	return status;
+	return NRT_SUCCESS;
 }
 
 /* --- Preparation; by a rank that holds the loading of the team --- */
 
-/* Semaphores for what is planned. */
-static NRT_STATUS take_area(struct nrt_cc_model *cc, bool crowded, struct nrt_error *error)
+static NRT_STATUS plan_all(struct nrt_cc_model *cc, struct nrt_error *error)
 {
-	unsigned int nr = nrt_cc_items_number(&cc->items, crowded, 0);
+	unsigned int i;
 
-	cc->area = nrt_cc_area_take(cc->team, nr, error);
-	if (!cc->area)
-		return error->status;
-	cc->rights.first_sem = cc->area->first;
-	cc->rights.nr_sems = nr;
-	nrt_cc_items_number(&cc->items, crowded, cc->area->first);
+	for (i = 0; i < cc->nr_streams; i++)
+		if (nrt_cc_stream_plan(&cc->streams[i], cc->team, error))
+			return error->status;
 	return NRT_SUCCESS;
+}
+
+/* Do semaphores suffice for what is planned? Where even less does not it is said later. */
+static bool take_areas(struct nrt_cc_model *cc)
+{
+	struct nrt_error too_few = { 0 };
+	unsigned int i = 0;
+
+	while (i < cc->nr_streams && !nrt_cc_stream_take_area(&cc->streams[i], cc->team, &too_few))
+		i++;
+	return i == cc->nr_streams;
 }
 
 /* What the ranks want to do, and whether semaphores suffice for it. */
@@ -122,17 +98,13 @@ static NRT_STATUS meet_with_plans(struct nrt_cc_model *cc, struct nrt_cc_offer *
 				  struct nrt_error *error)
 {
 	struct nrt_cc_offer *mine = &all[cc->team->me];
-	struct nrt_error too_few = { 0 };
 
 	*mine = (struct nrt_cc_offer){ .model = cc->team->last };
-	if (nrt_cc_rights_init(&cc->rights, cc->world, cc->running.cc, cc->team->ranks,
-			       cc->team->nr, cc->team->me, error) ||
-	    nrt_cc_items_plan(&cc->items, &cc->rights, false, error)) {
+	if (plan_all(cc, error)) {
 		nrt_cc_offer_no(mine, error);
 	} else {
 		say_all(cc, mine);
-		/* Where even less does not suffice it is said later. */
-		mine->crowded = !!take_area(cc, false, &too_few);
+		mine->crowded = !take_areas(cc);
 	}
 	return nrt_cc_offers_meet(cc->team, NRT_CC_AT_LOAD, all, agreed, error);
 }
@@ -159,21 +131,37 @@ static bool is_crowded(const struct nrt_cc_team *team, const struct nrt_cc_offer
 	return false;
 }
 
-/* The program of what the ranks have said. */
+/* The programs of what the ranks have said. */
 static NRT_STATUS build(struct nrt_cc_model *cc, const struct nrt_cc_offer *all,
 			struct nrt_error *error)
 {
+	bool crowded = is_crowded(cc->team, all);
+	unsigned int i;
+
 	if (compare_all(cc, all, error))
 		return error->status;
-	if (is_crowded(cc->team, all)) {
-		drop_items(cc);
-		if (nrt_cc_items_plan(&cc->items, &cc->rights, true, error) ||
-		    take_area(cc, true, error))
+	for (i = 0; i < cc->nr_streams; i++)
+		if ((crowded && nrt_cc_stream_crowd(&cc->streams[i], cc->team, error)) ||
+		    nrt_cc_stream_build(&cc->streams[i], error))
 			return error->status;
-	}
-	if (nrt_cc_items_build(&cc->items, cc->running.cc, error))
-		return error->status;
-	return nrt_cc_items_need(&cc->items, &cc->rights, error);
+	return NRT_SUCCESS;
+}
+
+static void find_all(struct nrt_cc_model *cc, const struct nrt_binding *binding)
+{
+	unsigned int i;
+
+	for (i = 0; i < cc->nr_streams; i++)
+		nrt_cc_items_find(&cc->streams[i].items, binding);
+}
+
+static bool any_moves(const struct nrt_cc_model *cc)
+{
+	unsigned int i = 0;
+
+	while (i < cc->nr_streams && !nrt_cc_items_move(&cc->streams[i].items))
+		i++;
+	return i < cc->nr_streams;
 }
 
 /* All of them have their program, and say where others find their memory. */
@@ -187,46 +175,36 @@ static NRT_STATUS meet_with_programs(struct nrt_cc_model *cc, struct nrt_cc_offe
 	if (status) {
 		nrt_cc_offer_no(mine, error);
 	} else {
-		nrt_cc_items_find(&cc->items, NULL);
-		mine->moves = nrt_cc_items_move(&cc->items);
+		find_all(cc, NULL);
+		mine->moves = any_moves(cc);
 		say_all(cc, mine);
 	}
 	return nrt_cc_offers_meet(cc->team, NRT_CC_AT_LOAD, all, agreed, error);
 }
 
-/* The ranks of item @index exchange buffers, if somebody has new ones. */
-static NRT_STATUS exchange_item(struct nrt_cc_model *cc, const struct nrt_cc_offer *all,
-				unsigned int index, struct nrt_error *error)
+static NRT_STATUS exchange_rights(struct nrt_cc_model *cc, struct nrt_error *error)
 {
-	struct nrt_cc_item *item = &cc->items.item[index];
-	struct nrt_cc_agreement *said = said_of(cc, all, index, error);
+	unsigned int i;
 	char what[32];
-	NRT_STATUS status;
-	uint32_t fresh;
 
-	if (!said)
-		return error->status;
-	status = nrt_cc_compare(&item->links, said, &fresh, error);
-	if (!status)
-		nrt_cc_accept(&item->links, said);
-	if (!status && fresh) {
-		snprintf(what, sizeof(what), "model %llu.%u", (unsigned long long)cc->number,
-			 index);
-		nrt_cc_name(item->links.name, what, item->links.ranks, item->links.nr);
-		status = nrt_cc_exchange(&item->links, said, item->own, error);
+	for (i = 0; i < cc->nr_streams; i++) {
+		snprintf(what, sizeof(what), "model %llu", (unsigned long long)cc->number);
+		if (nrt_cc_rights_exchange(&cc->streams[i].rights, what, error))
+			return error->status;
 	}
-	free(said);
-	return status;
+	return NRT_SUCCESS;
 }
 
 static NRT_STATUS exchange_all(struct nrt_cc_model *cc, const struct nrt_cc_offer *all,
 			       struct nrt_error *error)
 {
-	unsigned int i;
+	unsigned int i, first = 0;
 
-	for (i = 0; i < cc->items.nr; i++)
-		if (exchange_item(cc, all, i, error))
+	for (i = 0; i < cc->nr_streams; i++) {
+		if (nrt_cc_stream_exchange(&cc->streams[i], all, first, cc->number, error))
 			return error->status;
+		first += cc->streams[i].items.nr;
+	}
 	return NRT_SUCCESS;
 }
 
@@ -234,7 +212,6 @@ static NRT_STATUS exchange_all(struct nrt_cc_model *cc, const struct nrt_cc_offe
 static NRT_STATUS prepare(struct nrt_cc_model *cc, struct nrt_cc_offer *all, bool *agreed,
 			  struct nrt_error *error)
 {
-	char what[32];
 	uint32_t i;
 
 	if (meet_with_plans(cc, all, agreed, error))
@@ -247,8 +224,7 @@ static NRT_STATUS prepare(struct nrt_cc_model *cc, struct nrt_cc_offer *all, boo
 	for (i = 0; i < cc->team->nr; i++)
 		cc->moves |= all[i].moves;
 	*agreed = false;
-	snprintf(what, sizeof(what), "model %llu", (unsigned long long)cc->number);
-	if (nrt_cc_rights_exchange(&cc->rights, what, error))
+	if (exchange_rights(cc, error))
 		return error->status;
 	return exchange_all(cc, all, error);
 }
@@ -335,7 +311,7 @@ static NRT_STATUS try_to_get_ready(struct nrt_model *model, bool joins, bool *ag
 		return error->status;
 	if (!cc->world)
 		return NRT_SUCCESS;
-	cc->team = nrt_cc_team_find(cc->world, cc->running.cc, nrt_cc_graph(model), error);
+	cc->team = nrt_cc_team_find(cc->world, nrt_cc_graph(model), error);
 	if (!cc->team) {
 		/* Without it this rank cannot even say no. */
 		nrt_world_fail(cc->world, error);
@@ -405,7 +381,7 @@ static NRT_STATUS begin(struct nrt_model *model, const struct nrt_binding *bindi
 		return error->status;
 	/* Also an execution that nothing comes of has a number. */
 	cc->timed = nrt_cc_times_next(cc->world, NRT_TIMES_OF_MODELS, cc->places);
-	nrt_cc_items_find(&cc->items, binding);
+	find_all(cc, binding);
 	if (!cc->moves && cc->team->active == cc->number)
 		return NRT_SUCCESS;
 	return together(cc, meet, error);
@@ -428,32 +404,13 @@ static void refuse(struct nrt_model *model, const struct nrt_error *error)
 	nrt_world_put(world);
 }
 
-/*
- * The CC-core's time limit comes before that of the engines that wait for it, because where it
- * waits says which rank has not come.
- */
-static uint32_t limit_of(const struct nrt_world *world)
-{
-	return world->timeout_ms - world->timeout_ms / 8;
-}
-
-static struct nrt_view *show(struct nrt_model *model, struct drm_neuron_job *args)
+static void show(struct nrt_model *model, struct drm_neuron_job *args, struct nrt_view **views)
 {
 	struct nrt_cc_model *cc = model->cc;
-	struct nrt_cc_code *code = cc->items.code;
 	unsigned int i;
 
-	for (i = 0; i < cc->items.nr; i++)
-		nrt_cc_code_show(code, i, cc->items.item[i].own);
-	*args = (struct drm_neuron_job){
-		.queues = { sizeof(*code->queues), code->nr_queues, (uintptr_t)code->queues },
-		.starts = { sizeof(code->start), 1, (uintptr_t)&code->start },
-		.sem_clear = { sizeof(cc->sem_clear[0]), NEURON_NR_SEMAPHORES / 64,
-			       (uintptr_t)cc->sem_clear },
-		.timeout_ms = limit_of(cc->world),
-		.rank = model->rank,
-	};
-	return &code->view;
+	for (i = 0; i < cc->nr_streams; i++)
+		views[i] = nrt_cc_stream_show(&cc->streams[i], &args[i]);
 }
 
 static const struct nrt_time_place *places(struct nrt_model *model)
@@ -465,23 +422,30 @@ static const struct nrt_time_place *places(struct nrt_model *model)
 static void keep_times(const struct nrt_model *model, uint64_t job, uint64_t seq)
 {
 	struct nrt_cc_times *times = model->cc->worlds->times;
+	const struct nrt_cc_cores *cc = &model->cc_cores;
 	struct nrt_vcore *vcore = model->vcore;
 	unsigned int i;
 
 	for (i = 0; i < vcore->nr; i++)
-		nrt_cc_times_add(times, vcore->vnc, seq, vcore->core[i], job + i);
-	nrt_cc_times_add(times, vcore->vnc, seq, model->cc_core, job + i);
+		nrt_cc_times_add(times, vcore->vnc, seq, vcore->core[i], job++);
+	for (i = 0; i < cc->nr; i++)
+		nrt_cc_times_add(times, vcore->vnc, seq, cc->core[i], job++);
 }
 
 static void started(struct nrt_model *model, uint64_t job, uint64_t seq)
 {
 	struct nrt_cc_model *cc = model->cc;
+	struct nrt_running *running;
+	unsigned int i;
 
 	if (cc->timed)
 		keep_times(model, job, seq);
-	/* That of the CC-core is the last one. */
-	cc->running.job = job + model->vcore->nr;
-	nrt_world_begin(cc->world, &cc->running);
+	/* Those of the CC-cores come last. */
+	for (i = 0; i < cc->nr_streams; i++) {
+		running = &cc->streams[i].running;
+		running->job = job + model->vcore->nr + i;
+		nrt_world_begin(cc->world, running);
+	}
 }
 
 /* Did the job fail by itself, not with the others? Of one that nobody could wait for: unknown. */
@@ -491,18 +455,41 @@ static bool is_culprit(const struct drm_neuron_wait_job *result)
 	       (result->flags & DRM_NEURON_JOB_HANG || result->cause != NEURON_CAUSE_GANG);
 }
 
-static NRT_STATUS end(struct nrt_model *model, const struct drm_neuron_wait_job *result,
+/* The stream whose job failed by itself; none: their number. */
+static unsigned int find_culprit(const struct nrt_cc_model *cc,
+				 const struct drm_neuron_wait_job *results)
+{
+	unsigned int i = 0;
+
+	while (i < cc->nr_streams && !is_culprit(&results[i]))
+		i++;
+	return i;
+}
+
+static void explain(const struct nrt_cc_model *cc, const struct drm_neuron_wait_job *results,
+		    struct nrt_error *error)
+{
+	unsigned int first = find_culprit(cc, results), i;
+
+	if (first < cc->nr_streams) {
+		nrt_cc_explain(cc->streams[first].items.code, &results[first], error);
+		return;
+	}
+	for (i = 0; i < cc->nr_streams && error->status == NRT_TIMEOUT; i++)
+		nrt_cc_explain_gang(cc->streams[i].items.code, &results[i], error);
+}
+
+static NRT_STATUS end(struct nrt_model *model, const struct drm_neuron_wait_job *results,
 		      struct nrt_error *error)
 {
 	struct nrt_cc_model *cc = model->cc;
 	struct nrt_error first;
+	unsigned int i;
 
-	if (result)
-		nrt_world_end(cc->world, &cc->running);
-	if (result && is_culprit(result))
-		nrt_cc_explain(cc->items.code, result, error);
-	else if (result && error->status == NRT_TIMEOUT)
-		nrt_cc_explain_gang(cc->items.code, result, error);
+	for (i = 0; results && i < cc->nr_streams; i++)
+		nrt_world_end(cc->world, &cc->streams[i].running);
+	if (results)
+		explain(cc, results, error);
 	if (!error->status)
 		return NRT_SUCCESS;
 	/* What was cancelled has the reason of whoever failed first. */
@@ -536,28 +523,30 @@ static const struct nrt_cc_ops cc_ops = {
 static NRT_STATUS make(struct nrt_worlds *worlds, struct nrt_model *model, uint32_t rank,
 		       uint32_t count, struct nrt_error *error)
 {
-	const struct neff_graph *graph = nrt_cc_graph(model);
-	struct nrt_core *core = nrt_vcore_model_cc(model->vcore);
+	const unsigned int nr = 1;
+	struct nrt_cc_model *cc;
+	struct nrt_core *core;
 	unsigned int i;
 
-	if (!core)
+	if (!model->vcore->nr_cc)
 		return nrt_error_set(error, NRT_FAILURE, "%s has no CC-cores",
 				     nrt_device_path(model->vcore->device));
-	model->cc = calloc(1, sizeof(*model->cc));
-	if (!model->cc)
+	cc = calloc(1, sizeof(*cc) + nr * sizeof(cc->streams[0]));
+	if (!cc)
 		return nrt_error_memory(error);
-	/* One by one: a compound literal of the whole would lie on the stack. */
-	model->cc->worlds = worlds;
-	model->cc->rank = rank;
-	model->cc->count = count;
-	model->cc->running.cc = core;
-	model->cc->items.model = model;
-	for (i = 0; i < graph->nr_collectives; i++)
-		model->cc->sem_clear[(NRT_PLAN_MAX_SEMS + i) / 64] |=
-			1ull << ((NRT_PLAN_MAX_SEMS + i) % 64);
+	cc->worlds = worlds;
+	cc->rank = rank;
+	cc->count = count;
+	cc->nr_streams = nr;
+	for (i = 0; i < nr; i++) {
+		core = nrt_vcore_stream_cc(model->vcore, i);
+		nrt_cc_stream_init(&cc->streams[i], model, core);
+		model->cc_cores.core[i] = core;
+	}
+	model->cc_cores.nr = nr;
 	model->rank = rank;
+	model->cc = cc;
 	model->cc_ops = &cc_ops;
-	model->cc_core = core;
 	nrt_world_model_comes(worlds, model->vcore->vnc);
 	return NRT_SUCCESS;
 }
@@ -567,8 +556,7 @@ static void say_no(struct nrt_world *world, const struct nrt_model *model,
 		   const struct nrt_error *why)
 {
 	struct nrt_error error = *why;
-	struct nrt_cc_team *team = nrt_cc_team_find(world, nrt_vcore_model_cc(model->vcore),
-						    nrt_cc_graph(model), &error);
+	struct nrt_cc_team *team = nrt_cc_team_find(world, nrt_cc_graph(model), &error);
 	struct nrt_cc_offer *all = team ? nrt_cc_offers_new(team, &error) : NULL;
 	bool agreed = false;
 

@@ -72,15 +72,13 @@ void nrt_cc_teams_free(struct nrt_world *world)
 	}
 }
 
-static struct nrt_cc_team *team_new(struct nrt_world *world, struct nrt_core *cc,
-				    const uint32_t *ranks, uint32_t nr)
+static struct nrt_cc_team *team_new(struct nrt_world *world, const uint32_t *ranks, uint32_t nr)
 {
 	struct nrt_cc_team *team = calloc(1, sizeof(*team));
 
 	if (!team)
 		return NULL;
 	team->world = world;
-	team->cc = cc;
 	team->nr = nr;
 	pthread_mutex_init(&team->loading, NULL);
 	pthread_mutex_init(&team->lock, NULL);
@@ -96,8 +94,7 @@ static struct nrt_cc_team *team_new(struct nrt_world *world, struct nrt_core *cc
 }
 
 /* With the lock of the world. */
-static struct nrt_cc_team *find_or_add(struct nrt_world *world, struct nrt_core *cc,
-				       const uint32_t *ranks, uint32_t nr)
+static struct nrt_cc_team *find_or_add(struct nrt_world *world, const uint32_t *ranks, uint32_t nr)
 {
 	struct nrt_cc_team *team = world->teams;
 
@@ -105,7 +102,7 @@ static struct nrt_cc_team *find_or_add(struct nrt_world *world, struct nrt_core 
 		team = team->next;
 	if (team)
 		return team;
-	team = team_new(world, cc, ranks, nr);
+	team = team_new(world, ranks, nr);
 	if (!team)
 		return NULL;
 	team->next = world->teams;
@@ -113,15 +110,15 @@ static struct nrt_cc_team *find_or_add(struct nrt_world *world, struct nrt_core 
 	return team;
 }
 
-struct nrt_cc_team *nrt_cc_team_find(struct nrt_world *world, struct nrt_core *cc,
-				     const struct neff_graph *graph, struct nrt_error *error)
+struct nrt_cc_team *nrt_cc_team_find(struct nrt_world *world, const struct neff_graph *graph,
+				     struct nrt_error *error)
 {
 	uint32_t ranks[NRT_PLAN_MAX_RANKS];
 	uint32_t nr = find_ranks(graph, world->rank, ranks);
 	struct nrt_cc_team *team;
 
 	pthread_mutex_lock(&world->lock);
-	team = find_or_add(world, cc, ranks, nr);
+	team = find_or_add(world, ranks, nr);
 	pthread_mutex_unlock(&world->lock);
 	if (!team)
 		nrt_error_memory(error);
@@ -131,12 +128,13 @@ struct nrt_cc_team *nrt_cc_team_find(struct nrt_world *world, struct nrt_core *c
 /* --- Semaphores --- */
 
 /* The smallest one that suffices, or NULL. With the lock. */
-static struct nrt_cc_area *find_area(const struct nrt_cc_team *team, unsigned int nr)
+static struct nrt_cc_area *find_area(const struct nrt_cc_team *team, const struct nrt_core *cc,
+				     unsigned int nr)
 {
 	struct nrt_cc_area *area, *best = NULL;
 
 	for (area = team->areas; area; area = area->next)
-		if (area->nr >= nr && (!best || area->nr < best->nr))
+		if (area->cc == cc && area->nr >= nr && (!best || area->nr < best->nr))
 			best = area;
 	return best;
 }
@@ -146,8 +144,8 @@ static struct nrt_cc_area *find_area(const struct nrt_cc_team *team, unsigned in
  * waits for the jobs before it, and they may wait for ranks that first load what this one loads. So
  * there is a job only if the semaphores need not be clear.
  */
-static struct nrt_cc_area *add_area(struct nrt_cc_team *team, unsigned int nr,
-				    struct nrt_error *error)
+static struct nrt_cc_area *add_area(struct nrt_cc_team *team, struct nrt_core *cc,
+				    unsigned int nr, struct nrt_error *error)
 {
 	struct nrt_cc_area *area = calloc(1, sizeof(*area));
 
@@ -155,16 +153,17 @@ static struct nrt_cc_area *add_area(struct nrt_cc_team *team, unsigned int nr,
 		nrt_error_memory(error);
 		return NULL;
 	}
+	area->cc = cc;
 	area->nr = nr;
-	if (nrt_world_take_sems(team->world, team->cc, nr, &area->first, error)) {
+	if (nrt_world_take_sems(team->world, cc, nr, &area->first, error)) {
 		free(area);
 		return NULL;
 	}
-	if (nrt_world_take_dirt(team->world, team->cc, area->first, nr) &&
-	    nrt_cc_clear(team->cc, area->first, nr, error)) {
+	if (nrt_world_take_dirt(team->world, cc, area->first, nr) &&
+	    nrt_cc_clear(cc, area->first, nr, error)) {
 		/* They are as dirty as before. */
 		nrt_world_fail(team->world, error);
-		nrt_world_give_sems(team->world, team->cc, area->first, nr);
+		nrt_world_give_sems(team->world, cc, area->first, nr);
 		free(area);
 		return NULL;
 	}
@@ -173,15 +172,15 @@ static struct nrt_cc_area *add_area(struct nrt_cc_team *team, unsigned int nr,
 	return area;
 }
 
-struct nrt_cc_area *nrt_cc_area_take(struct nrt_cc_team *team, unsigned int nr,
-				     struct nrt_error *error)
+struct nrt_cc_area *nrt_cc_area_take(struct nrt_cc_team *team, struct nrt_core *cc,
+				     unsigned int nr, struct nrt_error *error)
 {
 	struct nrt_cc_area *area;
 
 	pthread_mutex_lock(&team->lock);
-	area = find_area(team, nr);
+	area = find_area(team, cc, nr);
 	if (!area)
-		area = add_area(team, nr, error);
+		area = add_area(team, cc, nr, error);
 	if (area)
 		area->models++;
 	pthread_mutex_unlock(&team->lock);
@@ -197,7 +196,7 @@ void nrt_cc_area_give(struct nrt_cc_team *team, struct nrt_cc_area *area)
 		while (*link != area)
 			link = &(*link)->next;
 		*link = area->next;
-		nrt_world_give_sems(team->world, team->cc, area->first, area->nr);
+		nrt_world_give_sems(team->world, area->cc, area->first, area->nr);
 		free(area);
 	}
 	pthread_mutex_unlock(&team->lock);

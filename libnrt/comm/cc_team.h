@@ -21,7 +21,6 @@ struct nrt_cc_area;
  * struct nrt_cc_team - a team, as one of its ranks sees it
  * @next: list of the world, which it belongs to
  * @world: it lives as long as that
- * @cc: CC-core of the models of this rank
  * @ranks, @nr: by number in the world, ascending
  * @me: place of this rank
  * @loading: whoever loads a model holds it, because loads meet by one name
@@ -33,7 +32,6 @@ struct nrt_cc_area;
 struct nrt_cc_team {
 	struct nrt_cc_team *next;
 	struct nrt_world *world;
-	struct nrt_core *cc;
 	uint32_t *ranks;
 	uint32_t nr;
 	uint32_t me;
@@ -47,29 +45,31 @@ struct nrt_cc_team {
 /**
  * struct nrt_cc_area - semaphores that models share
  * @next: list of the team
+ * @cc: CC-core of this rank that has them
  * @first, @nr: which ones
  * @models: how many have them
  */
 struct nrt_cc_area {
 	struct nrt_cc_area *next;
+	struct nrt_core *cc;
 	unsigned int first;
 	unsigned int nr;
 	unsigned int models;
 };
 
 /* The team of the world's rank for the collectives of @graph. NULL and @error. */
-struct nrt_cc_team *nrt_cc_team_find(struct nrt_world *world, struct nrt_core *cc,
-				     const struct neff_graph *graph, struct nrt_error *error);
+struct nrt_cc_team *nrt_cc_team_find(struct nrt_world *world, const struct neff_graph *graph,
+				     struct nrt_error *error);
 
 /* Nobody uses @world any more: end its teams. */
 void nrt_cc_teams_free(struct nrt_world *world);
 
 /*
- * At least @nr semaphores, all of them clear when no model runs; and give them back. NULL and
- * NRT_RESOURCE: the CC-core has too few.
+ * At least @nr semaphores of @cc, all of them clear when no model runs; and give them back. NULL
+ * and NRT_RESOURCE: the CC-core has too few.
  */
-struct nrt_cc_area *nrt_cc_area_take(struct nrt_cc_team *team, unsigned int nr,
-				     struct nrt_error *error);
+struct nrt_cc_area *nrt_cc_area_take(struct nrt_cc_team *team, struct nrt_core *cc,
+				     unsigned int nr, struct nrt_error *error);
 void nrt_cc_area_give(struct nrt_cc_team *team, struct nrt_cc_area *area);
 
 #endif /* LIBNRT_COMM_CC_TEAM_H */

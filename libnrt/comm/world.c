@@ -23,6 +23,8 @@ NRT_STATUS nrt_worlds_init(struct nrt_worlds *worlds, unsigned int nr,
 			   struct nrt_meetings *meetings, const struct nrt_env *env,
 			   struct nrt_error *error)
 {
+	const size_t slots = (size_t)NRT_MAX_STREAMS * nr;
+
 	*worlds = (struct nrt_worlds){
 		.meetings = meetings,
 		.root = env->root_comm,
@@ -31,9 +33,9 @@ NRT_STATUS nrt_worlds_init(struct nrt_worlds *worlds, unsigned int nr,
 		.nr = nr,
 		.world = calloc(nr, sizeof(struct nrt_world *)),
 		.models = calloc(nr, sizeof(*worlds->models)),
-		.sems = calloc(2ull * nr, sizeof(*worlds->sems)),
-		.dirty = calloc(2ull * nr, sizeof(*worlds->dirty)),
-		.next_sem = calloc(2ull * nr, sizeof(*worlds->next_sem)),
+		.sems = calloc(slots, sizeof(*worlds->sems)),
+		.dirty = calloc(slots, sizeof(*worlds->dirty)),
+		.next_sem = calloc(slots, sizeof(*worlds->next_sem)),
 		.times = nrt_cc_times_new(nr),
 	};
 	pthread_mutex_init(&worlds->lock, NULL);
@@ -117,7 +119,7 @@ static bool are_free(const uint64_t *sems, unsigned int first, unsigned int coun
 /* Where the tables have @cc. */
 static unsigned int slot_of(const struct nrt_world *world, const struct nrt_core *cc)
 {
-	return 2 * world->vcore->vnc + (cc != world->vcore->cc);
+	return NRT_MAX_STREAMS * world->vcore->vnc + (unsigned int)(cc - world->vcore->cc);
 }
 
 NRT_STATUS nrt_world_take_sems(struct nrt_world *world, const struct nrt_core *cc,

@@ -209,15 +209,15 @@ uint32_t nrt_checks_tell(const struct nrt_model *model, const struct drm_neuron_
 {
 	uint32_t sum = 0;
 	char name[128];
-	unsigned int i;
+	unsigned int i, k;
 
 	snprintf(name, sizeof(name), "model \"%.64s\" on core %u", model->neff->name,
 		 model->vcore->number);
 	for (i = 0; i < model->nr_parts; i++)
 		sum += tell_job(model, name, model->parts[i].core, wait[i].job, first);
 	/* A collective may be the one that comes second, and has the report then. */
-	if (model->cc)
-		sum += tell_job(model, name, model->cc_core, wait[i].job, first);
+	for (k = 0; k < model->cc_cores.nr; k++)
+		sum += tell_job(model, name, model->cc_cores.core[k], wait[i + k].job, first);
 	return sum;
 }
 

@@ -10,7 +10,7 @@
 
 /*
  * A line in the log for each error of the jobs of @wait, which are one for each part and one for
- * the CC-core. Their number. The first line goes to @first, unless that has a text already.
+ * each CC-core. Their number. The first line goes to @first, unless that has a text already.
  */
 uint32_t nrt_checks_tell(const struct nrt_model *model, const struct drm_neuron_wait_job *wait,
 			 char first[NRT_ERROR_TEXT]);

@@ -187,16 +187,16 @@ static NRT_STATUS submit(struct execution *execution)
 	if (status)
 		return status;
 	begin_event(execution, &execution->on_core, NRT_EVENT_KMGR_EXEC_CORE);
-	nrt_vcore_lock(model->vcore, model->cc_core);
+	nrt_vcore_lock(model->vcore, &model->cc_cores);
 	tell_switch(execution);
 	nrt_bind_view(model, execution->binding);
 	if (model->cc) {
-		views[i] = model->cc_ops->show(model, &args[i]);
+		model->cc_ops->show(model, &args[i], &views[i]);
 		places = model->cc_ops->places(model);
 	}
-	status = nrt_vcore_submit(model->vcore, model->cc_core, views, args, places,
+	status = nrt_vcore_submit(model->vcore, &model->cc_cores, views, args, places,
 				  &execution->job, &execution->request.error);
-	nrt_vcore_unlock(model->vcore, model->cc_core);
+	nrt_vcore_unlock(model->vcore, &model->cc_cores);
 	if (status)
 		nrt_event_end(&execution->on_core, status);
 	if (!status && model->group)
@@ -401,13 +401,12 @@ static NRT_STATUS end_job(struct execution *execution)
 	uint32_t reports;
 
 	begin_event(execution, &waiting, NRT_EVENT_KBL_EXEC_WAIT);
-	status = nrt_vcore_wait(model->vcore, model->cc_core, execution->job, wait, error);
+	status = nrt_vcore_wait(model->vcore, &model->cc_cores, execution->job, wait, error);
 	nrt_event_end(&waiting, status);
 	execution->request.fatal = status || nrt_result_is_fatal(model, wait);
 	if (!status) {
 		all = sum(model, wait);
-		nrt_exec_tell_device(model, execution->job, &all,
-				     model->cc ? &wait[model->nr_parts] : NULL);
+		nrt_exec_tell_device(model, execution->job, &all, &wait[model->nr_parts]);
 		tell_notices(execution);
 		reports = nrt_checks_tell(model, wait, report);
 		status = nrt_result(model, wait, error);

@@ -83,7 +83,7 @@ NRT_STATUS nrt_execute_schedule(const struct nrt_execute *execute, const struct 
 NRT_STATUS nrt_clear_semaphores(struct nrt_model *model, struct nrt_error *error);
 
 /*
- * result.c: a hang, or an error of the hardware. @wait: of each part of the model, and of the
+ * result.c: a hang, or an error of the hardware. @wait: of each part of the model, and of each
  * CC-core of its collectives.
  */
 bool nrt_result_is_fatal(const struct nrt_model *model, const struct drm_neuron_wait_job *wait);

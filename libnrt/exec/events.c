@@ -35,6 +35,7 @@ void nrt_exec_tell_device(const struct nrt_model *model, uint64_t exec,
 	struct nrt_event sync, running, collectives;
 	struct drm_neuron_clock_info clock = { 0 };
 	struct nrt_error ignored;
+	unsigned int i;
 
 	nrt_exec_event_begin(&sync, NRT_EVENT_TIMESTAMP_SYNC_POINT, model, exec);
 	nrt_exec_event_begin(&running, NRT_EVENT_NC_EXEC_RUNNING, model, exec);
@@ -51,6 +52,9 @@ void nrt_exec_tell_device(const struct nrt_model *model, uint64_t exec,
 		nrt_event_tell(&sync);
 	}
 	tell_running(&running, &clock, wait);
-	if (cc)
-		tell_running(&collectives, &clock, cc);
+	for (i = 0; i < model->cc_cores.nr; i++) {
+		struct nrt_event one = collectives;
+
+		tell_running(&one, &clock, &cc[i]);
+	}
 }

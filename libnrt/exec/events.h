@@ -13,7 +13,7 @@ void nrt_exec_event_begin(struct nrt_event *event, enum nrt_event_type type,
 			  const struct nrt_model *model, uint64_t exec);
 
 /*
- * The job, and that of the CC-core, or NULL, have run in the device's time. Both clocks are read
+ * The job, and those of the CC-cores, @cc, have run in the device's time. Both clocks are read
  * together, which is an event too, and tell when that was.
  */
 void nrt_exec_tell_device(const struct nrt_model *model, uint64_t exec,

@@ -98,8 +98,12 @@ static bool is_fatal(const struct drm_neuron_wait_job *wait)
 
 bool nrt_result_is_fatal(const struct nrt_model *model, const struct drm_neuron_wait_job *wait)
 {
-	return is_fatal(&wait[culprit(model, wait)]) ||
-	       (model->cc && is_fatal(&wait[model->nr_parts]));
+	unsigned int i;
+
+	for (i = 0; i < model->cc_cores.nr; i++)
+		if (is_fatal(&wait[model->nr_parts + i]))
+			return true;
+	return is_fatal(&wait[culprit(model, wait)]);
 }
 
 static const char *cause_text(const struct drm_neuron_wait_job *wait)

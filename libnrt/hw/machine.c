@@ -340,7 +340,7 @@ static NRT_STATUS make_cc_cores(struct nrt_machine *machine, struct nrt_error *e
 		fill_cc_core(machine, i, per);
 	for (i = 0; i < machine->nr_vcores; i++) {
 		machine->vcores[i].cc = &machine->cc_cores[i * machine->lnc * per];
-		machine->vcores[i].nr_cc = per;
+		machine->vcores[i].nr_cc = machine->lnc * per;
 	}
 	return NRT_SUCCESS;
 }

@@ -48,33 +48,39 @@ enum nrt_plan_topology nrt_vcore_topology(const struct nrt_vcore *vcore)
 	return nrt_topology_of(links, nr);
 }
 
-void nrt_vcore_lock(struct nrt_vcore *vcore, struct nrt_core *cc)
+void nrt_vcore_lock(struct nrt_vcore *vcore, const struct nrt_cc_cores *cc)
 {
 	unsigned int i;
 
 	for (i = 0; i < vcore->nr; i++)
 		pthread_mutex_lock(&vcore->core[i]->lock);
-	if (cc)
-		pthread_mutex_lock(&cc->lock);
+	for (i = 0; cc && i < cc->nr; i++)
+		pthread_mutex_lock(&cc->core[i]->lock);
 }
 
-void nrt_vcore_unlock(struct nrt_vcore *vcore, struct nrt_core *cc)
+void nrt_vcore_unlock(struct nrt_vcore *vcore, const struct nrt_cc_cores *cc)
 {
-	unsigned int i = vcore->nr;
+	unsigned int i = cc ? cc->nr : 0;
 
-	if (cc)
-		pthread_mutex_unlock(&cc->lock);
 	while (i--)
+		pthread_mutex_unlock(&cc->core[i]->lock);
+	for (i = vcore->nr; i--;)
 		pthread_mutex_unlock(&vcore->core[i]->lock);
 }
 
 /* Whose job @i of a submission is. */
-static struct nrt_core *core_of(const struct nrt_vcore *vcore, struct nrt_core *cc, unsigned int i)
+static struct nrt_core *core_of(const struct nrt_vcore *vcore, const struct nrt_cc_cores *cc,
+				unsigned int i)
 {
-	return i < vcore->nr ? vcore->core[i] : cc;
+	return i < vcore->nr ? vcore->core[i] : cc->core[i - vcore->nr];
 }
 
-static NRT_STATUS show_and_submit(struct nrt_vcore *vcore, struct nrt_core *cc,
+static unsigned int jobs_of(const struct nrt_vcore *vcore, const struct nrt_cc_cores *cc)
+{
+	return vcore->nr + (cc ? cc->nr : 0);
+}
+
+static NRT_STATUS show_and_submit(struct nrt_vcore *vcore, const struct nrt_cc_cores *cc,
 				  struct nrt_view *const *views, struct drm_neuron_submit *submit,
 				  const struct nrt_time_place *places, struct nrt_error *error)
 {
@@ -93,7 +99,7 @@ static NRT_STATUS show_and_submit(struct nrt_vcore *vcore, struct nrt_core *cc,
 	return NRT_SUCCESS;
 }
 
-NRT_STATUS nrt_vcore_submit(struct nrt_vcore *vcore, struct nrt_core *cc,
+NRT_STATUS nrt_vcore_submit(struct nrt_vcore *vcore, const struct nrt_cc_cores *cc,
 			    struct nrt_view *const *views, struct drm_neuron_job *args,
 			    const struct nrt_time_place *places, uint64_t *job,
 			    struct nrt_error *error)
@@ -101,7 +107,7 @@ NRT_STATUS nrt_vcore_submit(struct nrt_vcore *vcore, struct nrt_core *cc,
 	struct drm_neuron_submit submit = {
 		.claim = vcore->device->claim,
 		.flags = DRM_NEURON_SUBMIT_GANG,
-		.jobs = { sizeof(*args), vcore->nr + !!cc, (uintptr_t)args },
+		.jobs = { sizeof(*args), jobs_of(vcore, cc), (uintptr_t)args },
 	};
 	unsigned int i;
 
@@ -119,13 +125,13 @@ NRT_STATUS nrt_vcore_submit(struct nrt_vcore *vcore, struct nrt_core *cc,
 	return error->status;
 }
 
-NRT_STATUS nrt_vcore_wait(struct nrt_vcore *vcore, struct nrt_core *cc, uint64_t job,
+NRT_STATUS nrt_vcore_wait(struct nrt_vcore *vcore, const struct nrt_cc_cores *cc, uint64_t job,
 			  struct drm_neuron_wait_job *wait, struct nrt_error *error)
 {
 	struct drm_neuron_wait args = {
 		.flags = DRM_NEURON_WAIT_ALL,
 		.deadline_ns = INT64_MAX,
-		.jobs = { sizeof(*wait), vcore->nr + !!cc, (uintptr_t)wait },
+		.jobs = { sizeof(*wait), jobs_of(vcore, cc), (uintptr_t)wait },
 	};
 	struct nrt_device *device = vcore->device;
 	unsigned int i;

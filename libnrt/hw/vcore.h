@@ -12,8 +12,20 @@
 /* Physical cores of a virtual one. */
 #define NRT_MAX_LNC	2
 
-/* Jobs of a submission: of the physical cores, and of a CC-core. */
-#define NRT_MAX_JOBS	(NRT_MAX_LNC + 1)
+/* Streams of collectives of a model: each has a CC-core. */
+#define NRT_MAX_STREAMS	NRT_PLAN_STREAMS
+
+/* Jobs of a submission: of the physical cores, and of CC-cores. */
+#define NRT_MAX_JOBS	(NRT_MAX_LNC + NRT_MAX_STREAMS)
+
+/**
+ * struct nrt_cc_cores - CC-cores that have a job in a submission
+ * @core, @nr: in the order of their jobs, which is always that of their streams
+ */
+struct nrt_cc_cores {
+	struct nrt_core *core[NRT_MAX_STREAMS];
+	unsigned int nr;
+};
 
 /**
  * struct nrt_scratch - a scratchpad
@@ -34,7 +46,7 @@ struct nrt_scratch {
  * @stack: nearest HBM stack
  * @nr: physical cores
  * @core: the physical cores, in the order of their numbers
- * @cc, @nr_cc: CC-cores of the first physical core
+ * @cc, @nr_cc: CC-cores of the physical cores, in their order
  * @models: loaded here; under nrt_machine.lock
  * @scratch: shared scratchpad of all models; under nrt_vcore_lock()
  */
@@ -63,24 +75,34 @@ enum nrt_plan_topology nrt_vcore_topology(const struct nrt_vcore *vcore);
  */
 enum nrt_plan_topology nrt_topology_of(const struct drm_neuron_link_info *links, unsigned int nr);
 
-/* The CC-core for the collectives of models, or NULL; of the host they are on the first one. */
-static inline struct nrt_core *nrt_vcore_model_cc(const struct nrt_vcore *vcore)
+/*
+ * The CC-core for stream @stream of the collectives of models, or NULL: there are as many streams
+ * as CC-cores. Collectives of the host are on the first CC-core, which is that of the last stream.
+ */
+static inline struct nrt_core *nrt_vcore_stream_cc(const struct nrt_vcore *vcore,
+						   unsigned int stream)
 {
-	return vcore->nr_cc ? &vcore->cc[vcore->nr_cc > 1] : NULL;
+	return stream < vcore->nr_cc ? &vcore->cc[(stream + 1) % vcore->nr_cc] : NULL;
+}
+
+/* How many CC-cores each physical core has. */
+static inline unsigned int nrt_vcore_cc_of_core(const struct nrt_vcore *vcore)
+{
+	return vcore->nr_cc / vcore->nr;
 }
 
 /* Take the locks of the physical cores, in their order, and of @cc, or NULL; give them back. */
-void nrt_vcore_lock(struct nrt_vcore *vcore, struct nrt_core *cc);
-void nrt_vcore_unlock(struct nrt_vcore *vcore, struct nrt_core *cc);
+void nrt_vcore_lock(struct nrt_vcore *vcore, const struct nrt_cc_cores *cc);
+void nrt_vcore_unlock(struct nrt_vcore *vcore, const struct nrt_cc_cores *cc);
 
 /*
- * Submit @args: a job for each physical core, and the last one for @cc unless that is NULL. They
+ * Submit @args: a job for each physical core, and behind them one for each of @cc, or NULL. They
  * are a gang: they start and end together. @views: what the window tables must show, or NULL:
  * they stay as they are. With nrt_vcore_lock(), because a table and the job that latches it belong
  * together. @places: of each job in a time group, or NULL. *@job is the id of the first job, the
  * others have the next numbers.
  */
-NRT_STATUS nrt_vcore_submit(struct nrt_vcore *vcore, struct nrt_core *cc,
+NRT_STATUS nrt_vcore_submit(struct nrt_vcore *vcore, const struct nrt_cc_cores *cc,
 			    struct nrt_view *const *views, struct drm_neuron_job *args,
 			    const struct nrt_time_place *places, uint64_t *job,
 			    struct nrt_error *error);
@@ -89,7 +111,7 @@ NRT_STATUS nrt_vcore_submit(struct nrt_vcore *vcore, struct nrt_core *cc,
  * Wait for all jobs of a submission, once; a result of each in @wait. The driver ends every job, so
  * there is no limit here.
  */
-NRT_STATUS nrt_vcore_wait(struct nrt_vcore *vcore, struct nrt_core *cc, uint64_t job,
+NRT_STATUS nrt_vcore_wait(struct nrt_vcore *vcore, const struct nrt_cc_cores *cc, uint64_t job,
 			  struct drm_neuron_wait_job *wait, struct nrt_error *error);
 
 /* The shared scratchpad has at least @bytes. What is in it does not last. */

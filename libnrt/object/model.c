@@ -133,14 +133,23 @@ void nrt_load_step(struct nrt_load_times *times, enum nrt_load_step step)
 	times->last_ns = now;
 }
 
+static int cc_index(const struct nrt_vcore *vcore, unsigned int stream)
+{
+	const struct nrt_core *cc = nrt_vcore_stream_cc(vcore, stream);
+
+	return cc ? (int)cc->index : -1;
+}
+
 static NRT_STATUS fill_part(struct nrt_model *model, unsigned int i,
 			    struct nrt_load_times *times, struct nrt_error *error)
 {
 	struct nrt_part *part = &model->parts[i];
+	unsigned int stream;
 
 	part->core = model->vcore->core[i];
 	part->sibling = model->vcore->nr == 2 ? (int)model->vcore->core[!i]->index : -1;
-	part->cc = model->vcore->nr_cc ? (int)nrt_vcore_model_cc(model->vcore)->index : -1;
+	for (stream = 0; stream < NRT_MAX_STREAMS; stream++)
+		part->cc[stream] = cc_index(model->vcore, stream);
 	part->graph = &model->neff->graphs[i];
 	model->nr_parts++;
 	if (make_peer_tables(part, error) ||

@@ -57,7 +57,7 @@ struct nrt_binding {
  * struct nrt_part - what a model has on a physical core
  * @core: core
  * @sibling: number on the chip of the other core of the pair, or -1
- * @cc: of the CC-core that does the collectives of models, or -1
+ * @cc: by stream of collectives: the same of its CC-core, or -1
  * @graph: what it runs there, of the model's NEFF
  * @arena: code, rings, constants, private memory, notifications
  * @code: offset in @arena of each engine's instructions
@@ -76,7 +76,7 @@ struct nrt_binding {
 struct nrt_part {
 	struct nrt_core *core;
 	int sibling;
-	int cc;
+	int cc[NRT_MAX_STREAMS];
 	const struct neff_graph *graph;
 	struct nrt_bo *arena;
 	uint64_t code[NEURON_NR_ENGINES];
@@ -125,26 +125,28 @@ struct nrt_group_ops {
 
 typedef NRT_STATUS nrt_cc_begin_fn(struct nrt_model *model, const struct nrt_binding *binding,
 				   struct nrt_error *error);
-typedef NRT_STATUS nrt_cc_end_fn(struct nrt_model *model, const struct drm_neuron_wait_job *result,
+typedef NRT_STATUS nrt_cc_end_fn(struct nrt_model *model,
+				 const struct drm_neuron_wait_job *results,
 				 struct nrt_error *error);
 
 /**
- * struct nrt_cc_ops - how a model does its collectives: by a job of a CC-core in the gang of each
- *	execution
+ * struct nrt_cc_ops - how a model does its collectives: by a job of a CC-core for each of its
+ *	streams, in the gang of each execution
  * @begin: before an execution whose tensors are bound
  * @refuse: instead of @begin: this rank cannot execute, as @error says; the others are told, and it
  *	waits for them if they have not met yet
- * @show: with the lock of the CC-core: fill its job, and return what its window table must show
+ * @show: with the locks of the CC-cores: fill their jobs, and what their window tables must show
  * @places: which members of a time group the jobs of the gang are, or NULL
  * @started: the gang of request @seq was submitted; its first job is @job
- * @end: it has ended, with @result of the CC-core, or was not submitted, NULL; @error says why it
+ * @end: it has ended, with @results of the CC-cores, or was not submitted, NULL; @error says why it
  *	failed, or that it did not, and afterwards the same in the light of the collectives
  * @leave: the model goes
  */
 struct nrt_cc_ops {
 	nrt_cc_begin_fn *begin;
 	void (*refuse)(struct nrt_model *model, const struct nrt_error *error);
-	struct nrt_view *(*show)(struct nrt_model *model, struct drm_neuron_job *args);
+	void (*show)(struct nrt_model *model, struct drm_neuron_job *args,
+		     struct nrt_view **views);
 	const struct nrt_time_place *(*places)(struct nrt_model *model);
 	void (*started)(struct nrt_model *model, uint64_t job, uint64_t seq);
 	nrt_cc_end_fn *end;
@@ -163,7 +165,8 @@ struct nrt_cc_ops {
  * @group: NULL: it works alone; else @comm, @rank and what follows are its members
  * @comm: the group
  * @rank: in it
- * @cc, @cc_ops, @cc_core: NULL: it has no collectives; else they are of rank @rank
+ * @cc, @cc_ops: NULL: it has no collectives; else they are of rank @rank
+ * @cc_cores: those that do them
  * @lock: protects what follows
  * @bindings: that nobody uses, the oldest first
  * @has_last, @last: execution that ended last
@@ -189,7 +192,7 @@ struct nrt_model {
 	uint32_t rank;
 	struct nrt_cc_model *cc;
 	const struct nrt_cc_ops *cc_ops;
-	struct nrt_core *cc_core;
+	struct nrt_cc_cores cc_cores;
 	pthread_mutex_t lock;
 	struct nrt_binding *bindings;
 	bool has_last;

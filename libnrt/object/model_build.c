@@ -258,7 +258,7 @@ static void show_var(struct build *build, size_t i)
 		entry = sems_of(part->sibling, var->var_id, var->first, var->count);
 		break;
 	case NEFF_VAR_CC_SEM:
-		entry = sems_of(part->cc, var->var_id, NRT_PLAN_MAX_SEMS + var->first,
+		entry = sems_of(part->cc[0], var->var_id, NRT_PLAN_MAX_SEMS + var->first,
 				var->count);
 		break;
 	default:

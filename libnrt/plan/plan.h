@@ -84,6 +84,7 @@
 #define NRT_PLAN_MAX_QUEUES	64	/* of a rank */
 #define NRT_PLAN_MAX_BYTES	(1ull << 40)	/* of a space */
 #define NRT_PLAN_PRIORITIES	4
+#define NRT_PLAN_STREAMS	4	/* of collectives beside each other, at most */
 
 /* Of a step. */
 #define NRT_PLAN_MAX_SRC	16

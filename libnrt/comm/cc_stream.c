@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "comm/cc_stream.h"
+
+void nrt_cc_stream_init(struct nrt_cc_stream *stream, const struct nrt_model *model,
+			struct nrt_core *cc)
+{
+	unsigned int i, start;
+
+	stream->cc = cc;
+	stream->running.cc = cc;
+	stream->items.model = model;
+	for (i = 0; i < nrt_cc_graph(model)->nr_collectives; i++) {
+		start = NRT_PLAN_MAX_SEMS + i;
+		stream->sem_clear[start / 64] |= 1ull << (start % 64);
+	}
+}
+
+static void drop_items(struct nrt_cc_stream *stream, struct nrt_cc_team *team)
+{
+	nrt_cc_items_drop(&stream->items);
+	if (stream->area)
+		nrt_cc_area_give(team, stream->area);
+	stream->area = NULL;
+}
+
+void nrt_cc_stream_drop(struct nrt_cc_stream *stream, struct nrt_cc_team *team)
+{
+	drop_items(stream, team);
+	nrt_cc_rights_fini(&stream->rights);
+}
+
+/* --- Preparation --- */
+
+NRT_STATUS nrt_cc_stream_plan(struct nrt_cc_stream *stream, struct nrt_cc_team *team,
+			      struct nrt_error *error)
+{
+	if (nrt_cc_rights_init(&stream->rights, team->world, stream->cc, team->ranks, team->nr,
+			       team->me, error))
+		return error->status;
+	return nrt_cc_items_plan(&stream->items, &stream->rights, false, error);
+}
+
+static NRT_STATUS take_area(struct nrt_cc_stream *stream, struct nrt_cc_team *team, bool crowded,
+			    struct nrt_error *error)
+{
+	unsigned int nr = nrt_cc_items_number(&stream->items, crowded, 0);
+
+	stream->area = nrt_cc_area_take(team, stream->cc, nr, error);
+	if (!stream->area)
+		return error->status;
+	stream->rights.first_sem = stream->area->first;
+	stream->rights.nr_sems = nr;
+	nrt_cc_items_number(&stream->items, crowded, stream->area->first);
+	return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_cc_stream_take_area(struct nrt_cc_stream *stream, struct nrt_cc_team *team,
+				   struct nrt_error *error)
+{
+	return take_area(stream, team, false, error);
+}
+
+NRT_STATUS nrt_cc_stream_crowd(struct nrt_cc_stream *stream, struct nrt_cc_team *team,
+			       struct nrt_error *error)
+{
+	drop_items(stream, team);
+	if (nrt_cc_items_plan(&stream->items, &stream->rights, true, error))
+		return error->status;
+	return take_area(stream, team, true, error);
+}
+
+NRT_STATUS nrt_cc_stream_build(struct nrt_cc_stream *stream, struct nrt_error *error)
+{
+	if (nrt_cc_items_build(&stream->items, stream->cc, error))
+		return error->status;
+	return nrt_cc_items_need(&stream->items, &stream->rights, error);
+}
+
+/* --- Agreement --- */
+
+void nrt_cc_stream_say(const struct nrt_cc_stream *stream, struct nrt_cc_agreement *said)
+{
+	unsigned int i;
+
+	for (i = 0; i < stream->items.nr; i++)
+		said[i] = nrt_cc_items_say(&stream->items, i);
+}
+
+/* What the ranks of item @i said, which is number @first + @i, for free(). NULL and @error. */
+static struct nrt_cc_agreement *said_of(const struct nrt_cc_stream *stream,
+					const struct nrt_cc_offer *all, unsigned int first,
+					unsigned int i, struct nrt_error *error)
+{
+	const struct nrt_cc_links *links = &stream->items.item[i].links;
+	struct nrt_cc_agreement *said = calloc(links->nr, sizeof(*said));
+
+	if (said)
+		nrt_cc_offers_of(all, first + i, links, said);
+	else
+		nrt_error_memory(error);
+	return said;
+}
+
+NRT_STATUS nrt_cc_stream_compare(const struct nrt_cc_stream *stream,
+				 const struct nrt_cc_offer *all, unsigned int first,
+				 struct nrt_error *error)
+{
+	struct nrt_cc_agreement *said;
+	NRT_STATUS status = NRT_SUCCESS;
+	uint32_t fresh;
+	unsigned int i;
+
+	for (i = 0; i < stream->items.nr && !status; i++) {
+		said = said_of(stream, all, first, i, error);
+		if (!said)
+			return error->status;
+		status = nrt_cc_compare(&stream->items.item[i].links, said, &fresh, error);
+		free(said);
+	}
+	return status;
+}
+
+static NRT_STATUS exchange_item(struct nrt_cc_stream *stream, const struct nrt_cc_offer *all,
+				unsigned int first, unsigned int i, uint64_t model,
+				struct nrt_error *error)
+{
+	struct nrt_cc_item *item = &stream->items.item[i];
+	struct nrt_cc_agreement *said = said_of(stream, all, first, i, error);
+	char what[32];
+	NRT_STATUS status;
+	uint32_t fresh;
+
+	if (!said)
+		return error->status;
+	status = nrt_cc_compare(&item->links, said, &fresh, error);
+	if (!status)
+		nrt_cc_accept(&item->links, said);
+	if (!status && fresh) {
+		snprintf(what, sizeof(what), "model %llu.%u", (unsigned long long)model,
+			 first + i);
+		nrt_cc_name(item->links.name, what, item->links.ranks, item->links.nr);
+		status = nrt_cc_exchange(&item->links, said, item->own, error);
+	}
+	free(said);
+	return status;
+}
+
+NRT_STATUS nrt_cc_stream_exchange(struct nrt_cc_stream *stream, const struct nrt_cc_offer *all,
+				  unsigned int first, uint64_t model, struct nrt_error *error)
+{
+	unsigned int i;
+
+	for (i = 0; i < stream->items.nr; i++)
+		if (exchange_item(stream, all, first, i, model, error))
+			return error->status;
+	return NRT_SUCCESS;
+}
+
+/* --- Executions --- */
+
+/*
+ * The CC-core's time limit comes before that of the engines that wait for it, because where it
+ * waits says which rank has not come.
+ */
+static uint32_t limit_of(const struct nrt_world *world)
+{
+	return world->timeout_ms - world->timeout_ms / 8;
+}
+
+struct nrt_view *nrt_cc_stream_show(struct nrt_cc_stream *stream, struct drm_neuron_job *args)
+{
+	struct nrt_cc_code *code = stream->items.code;
+	unsigned int i;
+
+	for (i = 0; i < stream->items.nr; i++)
+		nrt_cc_code_show(code, i, stream->items.item[i].own);
+	*args = (struct drm_neuron_job){
+		.queues = { sizeof(*code->queues), code->nr_queues, (uintptr_t)code->queues },
+		.starts = { sizeof(code->start), 1, (uintptr_t)&code->start },
+		.sem_clear = { sizeof(stream->sem_clear[0]), NEURON_NR_SEMAPHORES / 64,
+			       (uintptr_t)stream->sem_clear },
+		.timeout_ms = limit_of(stream->rights.world),
+		.rank = stream->items.model->rank,
+	};
+	return &code->view;
+}
