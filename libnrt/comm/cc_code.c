@@ -88,7 +88,8 @@ static uint32_t priority_of(const struct nrt_cc_code *code)
  * each engine on downwards, programs of the core from the first one on upwards.
  */
 static NRT_STATUS upload_rings(struct nrt_cc_code *code, const struct layout *layout,
-			       const struct nrt_vcore *vcore, struct nrt_error *error)
+			       const struct nrt_vcore *vcore, unsigned int engine,
+			       struct nrt_error *error)
 {
 	unsigned int of_core = nrt_vcore_cc_of_core(vcore);
 	unsigned int number = (unsigned int)(code->cc - vcore->cc) % of_core;
@@ -108,7 +109,7 @@ static NRT_STATUS upload_rings(struct nrt_cc_code *code, const struct layout *la
 			.s2m_ring = neuron_window_addr(W_RINGS, at + bytes),
 			.m2s_length = ring->length,
 			.s2m_length = ring->length,
-			.dma_engine = q % ENGINES,
+			.dma_engine = (engine + q) % ENGINES,
 			.queue = (uint16_t)(NEURON_UDMA_QUEUES - 1 - number -
 					    q / ENGINES * of_core),
 			.flags = priority_of(code),
@@ -135,7 +136,7 @@ static void show_done(struct nrt_cc_code *code, const struct nrt_cc_part *part)
 }
 
 static NRT_STATUS upload(struct nrt_cc_code *code, const struct nrt_vcore *vcore,
-			 struct nrt_error *error)
+			 unsigned int engine, struct nrt_error *error)
 {
 	const struct cc_program *program = &code->program;
 	struct layout layout = lay_out(program);
@@ -145,7 +146,7 @@ static NRT_STATUS upload(struct nrt_cc_code *code, const struct nrt_vcore *vcore
 	if (nrt_bo_create(code->cc, layout.end, DRM_NEURON_BO_HBM,
 			  DRM_NEURON_CATEGORY_COLLECTIVES, &code->arena, error) ||
 	    nrt_bo_write(code->arena, 0, program->image, bytes, error) ||
-	    upload_rings(code, &layout, vcore, error) ||
+	    upload_rings(code, &layout, vcore, engine, error) ||
 	    nrt_bo_write(code->arena, layout.constants, program->constants.data,
 			 program->constants.bytes, error))
 		return error->status;
@@ -232,8 +233,8 @@ static void code_free(struct nrt_cc_code *code)
 }
 
 NRT_STATUS nrt_cc_code_new(const struct nrt_vcore *vcore, struct nrt_core *cc,
-			   const struct nrt_cc_part *parts, unsigned int nr,
-			   struct nrt_cc_code **out, struct nrt_error *error)
+			   unsigned int engine, const struct nrt_cc_part *parts,
+			   unsigned int nr, struct nrt_cc_code **out, struct nrt_error *error)
 {
 	struct nrt_cc_code *code = calloc(1, sizeof(*code));
 
@@ -248,7 +249,7 @@ NRT_STATUS nrt_cc_code_new(const struct nrt_vcore *vcore, struct nrt_core *cc,
 	}
 	memcpy(code->parts, parts, nr * sizeof(*parts));
 	code->nr_parts = nr;
-	if (build(code, error) || upload(code, vcore, error)) {
+	if (build(code, error) || upload(code, vcore, engine, error)) {
 		code_free(code);
 		return error->status;
 	}
@@ -672,10 +673,14 @@ static void describe_reach(const struct spot *spot, char *text, size_t size)
 
 static void part_text(const struct nrt_cc_part *part, char text[NRT_CC_TEXT])
 {
-	snprintf(text, NRT_CC_TEXT, "rank %u of %u: %s (%s)",
+	char stream[16] = "";
+
+	if (part->names_stream)
+		snprintf(stream, sizeof(stream), " on stream %u", part->plan->stream);
+	snprintf(text, NRT_CC_TEXT, "rank %u of %u: %s (%s)%s",
 		 part->links->ranks[part->program.rank], part->plan->nr_ranks,
 		 nrt_plan_op_name(part->plan->op),
-		 nrt_plan_algorithm_name(part->plan->choice.algorithm));
+		 nrt_plan_algorithm_name(part->plan->choice.algorithm), stream);
 }
 
 void nrt_cc_code_text(const struct nrt_cc_code *code, char text[NRT_CC_TEXT])
@@ -728,7 +733,16 @@ NRT_STATUS nrt_cc_explain(struct nrt_cc_code *code, const struct drm_neuron_wait
 	return set_failure(error, status, spot.part, spot.text, why);
 }
 
-void nrt_cc_explain_gang(struct nrt_cc_code *code, const struct drm_neuron_wait_job *result,
+bool nrt_cc_waits_for_rank(struct nrt_cc_code *code, const struct drm_neuron_wait_job *result)
+{
+	char where[256];
+	bool rank;
+
+	describe_hang(code, result->job, where, sizeof(where), &rank);
+	return rank;
+}
+
+bool nrt_cc_explain_gang(struct nrt_cc_code *code, const struct drm_neuron_wait_job *result,
 			 struct nrt_error *error)
 {
 	const struct nrt_cc_part *part;
@@ -737,7 +751,8 @@ void nrt_cc_explain_gang(struct nrt_cc_code *code, const struct drm_neuron_wait_
 
 	part = describe_hang(code, result->job, where, sizeof(where), &rank);
 	if (!rank)
-		return;
+		return false;
 	snprintf(why, sizeof(why), "%s", error->text);
 	set_failure(error, error->status, part, where, why);
+	return true;
 }

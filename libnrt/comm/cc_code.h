@@ -27,6 +27,7 @@ struct nrt_cc_signal {
  * @links: to the others, for windows; they live longer
  * @first_sem: number of the rank's semaphore 0 on the CC-core
  * @signal: of this rank alone
+ * @names_stream: whoever reads of it wants to know its stream
  * @window: its first one
  * @epoch: of @links and its rights, added, when the windows were last filled
  */
@@ -36,6 +37,7 @@ struct nrt_cc_part {
 	const struct nrt_cc_links *links;
 	unsigned int first_sem;
 	struct nrt_cc_signal signal;
+	bool names_stream;
 	uint32_t window;
 	uint64_t epoch;
 };
@@ -83,10 +85,11 @@ struct nrt_cc_code {
 
 /*
  * Make the program of @nr @parts for CC-core @cc of @vcore. They go with it, the array does not;
- * after a failure they are the caller's.
+ * after a failure they are the caller's. Its queues are on the DMA engines from @engine on, and
+ * then on those from 0 on.
  */
 NRT_STATUS nrt_cc_code_new(const struct nrt_vcore *vcore, struct nrt_core *cc,
-			   const struct nrt_cc_part *parts, unsigned int nr,
+			   unsigned int engine, const struct nrt_cc_part *parts, unsigned int nr,
 			   struct nrt_cc_code **code, struct nrt_error *error);
 void nrt_cc_code_put(struct nrt_cc_code *code);
 
@@ -100,17 +103,20 @@ void nrt_cc_code_show(struct nrt_cc_code *code, unsigned int nr,
 
 #define NRT_CC_TEXT	128
 
-/* "rank R of N: OPERATION (ALGORITHM)": of the first part. */
+/* "rank R of N: OPERATION (ALGORITHM)", with the stream if that is named: of the first part. */
 void nrt_cc_code_text(const struct nrt_cc_code *code, char text[NRT_CC_TEXT]);
 
 /* Why the job of @code failed: where the rank is in the plan, and whom it waits for. */
 NRT_STATUS nrt_cc_explain(struct nrt_cc_code *code, const struct drm_neuron_wait_job *result,
 			  struct nrt_error *error);
+/* The job of @code hung, or was in the gang of one that did. Did it wait for a rank? */
+bool nrt_cc_waits_for_rank(struct nrt_cc_code *code, const struct drm_neuron_wait_job *result);
+
 /*
  * An engine hung, and that ended the job of @code, which is in its gang. If the CC-core waited for
- * a rank, that is why: add it to @error.
+ * a rank, that is why: add it to @error. False: it did not.
  */
-void nrt_cc_explain_gang(struct nrt_cc_code *code, const struct drm_neuron_wait_job *result,
+bool nrt_cc_explain_gang(struct nrt_cc_code *code, const struct drm_neuron_wait_job *result,
 			 struct nrt_error *error);
 
 #endif /* LIBNRT_COMM_CC_CODE_H */

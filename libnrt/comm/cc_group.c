@@ -199,7 +199,7 @@ static NRT_STATUS new_code(struct nrt_cc_group *group, const struct nrt_cc_run *
 	if (need_sems(group, nrt_cc_part_sems(&part), error))
 		goto fail;
 	part.first_sem = group->rights.first_sem;
-	if (nrt_cc_code_new(group->world->vcore, group->rights.cc, &part, 1, out, error))
+	if (nrt_cc_code_new(group->world->vcore, group->rights.cc, 0, &part, 1, out, error))
 		goto fail;
 	(*out)->nr_channels = run->nr_channels;
 	(*out)->next = group->codes;

@@ -163,6 +163,7 @@ static struct nrt_cc_request request_of(const struct nrt_model *model, unsigned 
 			.nr_pairs = collective->nr_pairs,
 			.root = collective->root,
 			.priority = collective->priority,
+			.stream = collective->stream,
 		},
 		.nr = collective->group_size,
 	};
@@ -201,6 +202,7 @@ static NRT_STATUS add_item(struct nrt_cc_items *items, const struct nrt_cc_right
 		nrt_cc_links_fini(&item->links);
 		return error->status;
 	}
+	items->part[items->nr].names_stream = nrt_cc_items_name_stream(items);
 	items->nr++;
 	return NRT_SUCCESS;
 }
@@ -222,23 +224,39 @@ static NRT_STATUS add_collective(struct nrt_cc_items *items, const struct nrt_cc
 	return NRT_SUCCESS;
 }
 
+static bool is_mine(const struct nrt_cc_items *items, unsigned int index)
+{
+	return nrt_cc_graph(items->model)->collectives[index].stream == items->stream;
+}
+
+/* The collective of the stream before @index, which of the first one is the last one. */
+static unsigned int before(const struct nrt_cc_items *items, unsigned int index)
+{
+	const unsigned int nr = nrt_cc_graph(items->model)->nr_collectives;
+
+	do {
+		index = (index + nr - 1) % nr;
+	} while (!is_mine(items, index));
+	return index;
+}
+
 /*
  * When all collectives have their semaphores in common, whoever posts one must know that the
  * collective before it is over at the rank that has it. So the ranks of a collective meet before
- * it, unless the one before it, which of the first is the last, has the same plan.
+ * it, unless the one before it has the same plan.
  */
 static NRT_STATUS add_barrier(struct nrt_cc_items *items, const struct nrt_cc_rights *rights,
 			      unsigned int index, struct nrt_error *error)
 {
-	unsigned int nr = nrt_cc_graph(items->model)->nr_collectives;
-	const struct nrt_cc_request before = request_of(items->model, (index + nr - 1) % nr);
+	const struct nrt_cc_request last = request_of(items->model, before(items, index));
 	struct nrt_cc_request request = request_of(items->model, index);
 
-	if (is_same(&before, &request))
+	if (is_same(&last, &request))
 		return NRT_SUCCESS;
 	request.run = (struct nrt_cc_run){
 		.op = NRT_PLAN_BARRIER,
 		.priority = request.run.priority,
+		.stream = request.run.stream,
 	};
 	return add_item(items, rights, -1, &request, error);
 }
@@ -249,8 +267,8 @@ NRT_STATUS nrt_cc_items_plan(struct nrt_cc_items *items, const struct nrt_cc_rig
 	unsigned int i;
 
 	for (i = 0; i < nrt_cc_graph(items->model)->nr_collectives; i++)
-		if ((crowded && add_barrier(items, rights, i, error)) ||
-		    add_collective(items, rights, i, error))
+		if (is_mine(items, i) && ((crowded && add_barrier(items, rights, i, error)) ||
+					  add_collective(items, rights, i, error)))
 			return error->status;
 	return NRT_SUCCESS;
 }
@@ -329,8 +347,9 @@ NRT_STATUS nrt_cc_items_build(struct nrt_cc_items *items, struct nrt_core *cc,
 			scratch = items->part[i].program.scratch;
 	if (nrt_cc_scratch(cc, scratch, &items->scratch, error))
 		return error->status;
-	return nrt_cc_code_new(items->model->vcore, cc, items->part, items->nr, &items->code,
-			       error);
+	return nrt_cc_code_new(items->model->vcore, cc,
+			       nrt_vcore_stream_engine(items->model->vcore, items->stream),
+			       items->part, items->nr, &items->code, error);
 }
 
 NRT_STATUS nrt_cc_items_need(const struct nrt_cc_items *items, struct nrt_cc_rights *rights,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The collectives of a model, for one rank of a team: what its NEFF asks for, where the bytes of
- * this rank are, and which semaphores each of them has.
+ * The collectives of a stream of a model, for one rank of a team: what its NEFF asks for, where the
+ * bytes of this rank are, and which semaphores each of them has.
  */
 #ifndef LIBNRT_COMM_CC_ITEMS_H
 #define LIBNRT_COMM_CC_ITEMS_H
@@ -38,19 +38,26 @@ struct nrt_cc_item {
 
 /**
  * struct nrt_cc_items - all of them
- * @model: whose they are
+ * @model, @stream: whose they are
  * @item, @part, @nr: in their order; the parts belong to @code once there is one
  * @code: the program that does all
  * @scratch: memory of all, one after the other; or NULL
  */
 struct nrt_cc_items {
 	const struct nrt_model *model;
+	unsigned int stream;
 	struct nrt_cc_item item[NRT_CC_MAX_ITEMS];
 	struct nrt_cc_part part[NRT_CC_MAX_ITEMS];
 	unsigned int nr;
 	struct nrt_cc_code *code;
 	struct nrt_bo *scratch;
 };
+
+/* Does whoever reads of one of them want to know the stream? */
+static inline bool nrt_cc_items_name_stream(const struct nrt_cc_items *items)
+{
+	return items->stream || items->model->cc_cores.nr > 1;
+}
 
 /* The first graph has the collectives. */
 static inline const struct neff_graph *nrt_cc_graph(const struct nrt_model *model)
@@ -63,8 +70,9 @@ NRT_STATUS nrt_cc_items_check(const struct nrt_model *model, uint32_t rank, uint
 			      struct nrt_error *error);
 
 /*
- * Make the plans of all collectives, for the ranks of @rights. @crowded: all of them shall have
- * their semaphores in common, so there are barriers between them. A failure may leave some.
+ * Make the plans of all collectives of the stream, for the ranks of @rights. @crowded: all of them
+ * shall have their semaphores in common, so there are barriers between them. A failure may leave
+ * some.
  */
 NRT_STATUS nrt_cc_items_plan(struct nrt_cc_items *items, const struct nrt_cc_rights *rights,
 			     bool crowded, struct nrt_error *error);

@@ -69,6 +69,7 @@ NRT_STATUS nrt_cc_links_plan(const struct nrt_cc_links *links, const struct nrt_
 		.root = run->root,
 		.nr_channels = run->nr_channels,
 		.priority = run->priority,
+		.stream = run->stream,
 		.nr_ranks = links->nr,
 		.places = places,
 		.topology = links->rights->world->topology,

@@ -23,7 +23,7 @@ struct nrt_cc_bytes {
  * struct nrt_cc_run - a collective that a rank takes part in
  * @op, @reduce, @dtype, @count, @in_place: as in struct nrt_plan_ask
  * @recv_counts_known, @has_rdispls: likewise
- * @pairs, @nr_pairs, @root, @nr_channels, @priority: likewise; the pairs are the caller's
+ * @pairs, @nr_pairs, @root, @nr_channels, @priority, @stream: likewise; the pairs are the caller's
  * @input, @output: where they are, from multiples of 4 bytes on. In place only the larger one is
  *	used, or the output if they are equal
  * @meta: of *_V: likewise
@@ -41,6 +41,7 @@ struct nrt_cc_run {
 	unsigned int root;
 	unsigned int nr_channels;
 	uint8_t priority;
+	uint8_t stream;
 	struct nrt_cc_bytes input;
 	struct nrt_cc_bytes output;
 	struct nrt_cc_bytes meta;

@@ -49,8 +49,11 @@ static void drop(struct nrt_cc_model *cc)
 /* The items of all streams, one stream after the other. */
 static void say_all(const struct nrt_cc_model *cc, struct nrt_cc_offer *mine)
 {
+	const struct neff_graph *graph = nrt_cc_graph(cc->streams[0].items.model);
 	unsigned int i;
 
+	for (i = 0; i < graph->nr_collectives; i++)
+		mine->stream[i] = graph->collectives[i].stream;
 	for (mine->nr = 0, i = 0; i < cc->nr_streams; i++) {
 		nrt_cc_stream_say(&cc->streams[i], &mine->item[mine->nr]);
 		mine->nr += cc->streams[i].items.nr;
@@ -188,7 +191,8 @@ static NRT_STATUS exchange_rights(struct nrt_cc_model *cc, struct nrt_error *err
 	char what[32];
 
 	for (i = 0; i < cc->nr_streams; i++) {
-		snprintf(what, sizeof(what), "model %llu", (unsigned long long)cc->number);
+		snprintf(what, sizeof(what), "model %llu stream %u",
+			 (unsigned long long)cc->number, cc->streams[i].items.stream);
 		if (nrt_cc_rights_exchange(&cc->streams[i].rights, what, error))
 			return error->status;
 	}
@@ -380,7 +384,7 @@ static NRT_STATUS begin(struct nrt_model *model, const struct nrt_binding *bindi
 	if (get_ready(model, true, error))
 		return error->status;
 	/* Also an execution that nothing comes of has a number. */
-	cc->timed = nrt_cc_times_next(cc->world, NRT_TIMES_OF_MODELS, cc->places);
+	cc->timed = nrt_cc_times_next(cc->world, nrt_times_of_models(cc->nr_streams), cc->places);
 	find_all(cc, binding);
 	if (!cc->moves && cc->team->active == cc->number)
 		return NRT_SUCCESS;
@@ -471,12 +475,15 @@ static void explain(const struct nrt_cc_model *cc, const struct drm_neuron_wait_
 {
 	unsigned int first = find_culprit(cc, results), i;
 
-	if (first < cc->nr_streams) {
-		nrt_cc_explain(cc->streams[first].items.code, &results[first], error);
+	if (first < cc->nr_streams &&
+	    (nrt_cc_explain(cc->streams[first].items.code, &results[first], error) != NRT_TIMEOUT ||
+	     nrt_cc_waits_for_rank(cc->streams[first].items.code, &results[first])))
 		return;
-	}
+	/* One stream may wait for the model because the model waits for another one. */
 	for (i = 0; i < cc->nr_streams && error->status == NRT_TIMEOUT; i++)
-		nrt_cc_explain_gang(cc->streams[i].items.code, &results[i], error);
+		if (i != first &&
+		    nrt_cc_explain_gang(cc->streams[i].items.code, &results[i], error))
+			return;
 }
 
 static NRT_STATUS end(struct nrt_model *model, const struct drm_neuron_wait_job *results,
@@ -520,10 +527,20 @@ static const struct nrt_cc_ops cc_ops = {
 
 /* --- Loads --- */
 
+/* Those that the collectives are on, as bits. */
+static unsigned int streams_of(const struct neff_graph *graph)
+{
+	unsigned int i, used = 0;
+
+	for (i = 0; i < graph->nr_collectives; i++)
+		used |= 1u << graph->collectives[i].stream;
+	return used;
+}
+
 static NRT_STATUS make(struct nrt_worlds *worlds, struct nrt_model *model, uint32_t rank,
 		       uint32_t count, struct nrt_error *error)
 {
-	const unsigned int nr = 1;
+	const unsigned int used = streams_of(nrt_cc_graph(model));
 	struct nrt_cc_model *cc;
 	struct nrt_core *core;
 	unsigned int i;
@@ -531,19 +548,20 @@ static NRT_STATUS make(struct nrt_worlds *worlds, struct nrt_model *model, uint3
 	if (!model->vcore->nr_cc)
 		return nrt_error_set(error, NRT_FAILURE, "%s has no CC-cores",
 				     nrt_device_path(model->vcore->device));
-	cc = calloc(1, sizeof(*cc) + nr * sizeof(cc->streams[0]));
+	cc = calloc(1, sizeof(*cc) + (unsigned int)__builtin_popcount(used) *
+			       sizeof(cc->streams[0]));
 	if (!cc)
 		return nrt_error_memory(error);
 	cc->worlds = worlds;
 	cc->rank = rank;
 	cc->count = count;
-	cc->nr_streams = nr;
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < NRT_MAX_STREAMS; i++) {
+		if (!(used >> i & 1))
+			continue;
 		core = nrt_vcore_stream_cc(model->vcore, i);
-		nrt_cc_stream_init(&cc->streams[i], model, core);
-		model->cc_cores.core[i] = core;
+		nrt_cc_stream_init(&cc->streams[cc->nr_streams++], model, i, core);
+		model->cc_cores.core[model->cc_cores.nr++] = core;
 	}
-	model->cc_cores.nr = nr;
 	model->rank = rank;
 	model->cc = cc;
 	model->cc_ops = &cc_ops;

@@ -2,12 +2,12 @@
 /*
  * Collectives of a model: those that its NEFF names and its engines start.
  *
- * One program of a CC-core does all of them, in their order. It is made once for a world, with the
- * plans that all ranks agree in, and is a job of the gang of each execution: the engines start a
- * collective by a semaphore of the CC-core, which tells them the end by one of theirs. So the
- * hosts say nothing while a job runs. Before a job they meet only if another model was executed
- * before it (comm/cc_team.h), or if others touch tensors of an execution, or the shared scratchpad,
- * which may be somewhere else each time.
+ * Those of a stream (comm/cc_stream.h) are done by one program of a CC-core, in their order. It is
+ * made once for a world, with the plans that all ranks agree in, and is a job of the gang of each
+ * execution: the engines start a collective by a semaphore of the CC-core, which tells them the end
+ * by one of theirs. So the hosts say nothing while a job runs. Before a job they meet only if
+ * another model was executed before it (comm/cc_team.h), or if others touch tensors of an
+ * execution, or the shared scratchpad, which may be somewhere else each time.
  */
 #ifndef LIBNRT_COMM_CC_MODEL_H
 #define LIBNRT_COMM_CC_MODEL_H

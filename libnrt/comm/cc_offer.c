@@ -37,6 +37,25 @@ static NRT_STATUS hear_no(const struct nrt_cc_team *team, const struct nrt_cc_of
 	return NRT_SUCCESS;
 }
 
+/*
+ * All ranks of the team have the same streams, also those that no collective ties to each other
+ * directly: they meet for each of them.
+ */
+static NRT_STATUS compare_streams(const struct nrt_cc_team *team, const struct nrt_cc_offer *all,
+				  uint32_t rank, struct nrt_error *error)
+{
+	const uint8_t *mine = all[team->me].stream, *theirs = all[rank].stream;
+	unsigned int i = 0;
+
+	while (i < NEFF_MAX_COLLECTIVES && theirs[i] == mine[i])
+		i++;
+	if (i == NEFF_MAX_COLLECTIVES)
+		return NRT_SUCCESS;
+	return nrt_error_set(error, NRT_INVALID,
+			     "the ranks do not agree: collective %u of the model is on stream %u on rank %u, and on stream %u on rank %u",
+			     i, mine[i], team->ranks[team->me], theirs[i], team->ranks[rank]);
+}
+
 /* Whoever differs from one of the others finds somebody, so all of them do. */
 static NRT_STATUS compare(const struct nrt_cc_team *team, enum nrt_cc_when when,
 			  const struct nrt_cc_offer *all, struct nrt_error *error)
@@ -55,6 +74,8 @@ static NRT_STATUS compare(const struct nrt_cc_team *team, enum nrt_cc_when when,
 					     "the ranks do not agree: the model of rank %u has %u collectives, that of rank %u has %u",
 					     team->ranks[team->me], mine->nr, team->ranks[i],
 					     all[i].nr);
+		if (compare_streams(team, all, i, error))
+			return error->status;
 	}
 	return NRT_SUCCESS;
 }

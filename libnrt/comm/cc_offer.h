@@ -21,7 +21,8 @@ enum nrt_cc_when {
 /**
  * struct nrt_cc_offer - what a rank says
  * @status: it cannot go on; then @why says why
- * @nr: of @item
+ * @nr: of @item, which are those of all streams, one stream after the other
+ * @stream: of each collective of the model
  * @model: at a load the number of the rank's youngest model; later that of the model
  * @crowded: its semaphores do not suffice for all at once
  * @moves: buffers that others touch may be other ones in each execution
@@ -29,6 +30,7 @@ enum nrt_cc_when {
 struct nrt_cc_offer {
 	int32_t status;
 	uint32_t nr;
+	uint8_t stream[NEFF_MAX_COLLECTIVES];
 	uint64_t model;
 	uint32_t crowded;
 	uint32_t moves;

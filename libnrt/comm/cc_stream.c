@@ -5,13 +5,14 @@
 #include "comm/cc_stream.h"
 
 void nrt_cc_stream_init(struct nrt_cc_stream *stream, const struct nrt_model *model,
-			struct nrt_core *cc)
+			unsigned int number, struct nrt_core *cc)
 {
 	unsigned int i, start;
 
 	stream->cc = cc;
 	stream->running.cc = cc;
 	stream->items.model = model;
+	stream->items.stream = number;
 	for (i = 0; i < nrt_cc_graph(model)->nr_collectives; i++) {
 		start = NRT_PLAN_MAX_SEMS + i;
 		stream->sem_clear[start / 64] |= 1ull << (start % 64);
@@ -32,15 +33,27 @@ void nrt_cc_stream_drop(struct nrt_cc_stream *stream, struct nrt_cc_team *team)
 	nrt_cc_rights_fini(&stream->rights);
 }
 
+/* @error is of the stream. */
+static NRT_STATUS name_stream(const struct nrt_cc_stream *stream, struct nrt_error *error)
+{
+	char why[sizeof(error->text)];
+
+	if (!nrt_cc_items_name_stream(&stream->items))
+		return error->status;
+	snprintf(why, sizeof(why), "%s", error->text);
+	return nrt_error_set(error, error->status, "stream %u: %s", stream->items.stream, why);
+}
+
 /* --- Preparation --- */
 
 NRT_STATUS nrt_cc_stream_plan(struct nrt_cc_stream *stream, struct nrt_cc_team *team,
 			      struct nrt_error *error)
 {
 	if (nrt_cc_rights_init(&stream->rights, team->world, stream->cc, team->ranks, team->nr,
-			       team->me, error))
-		return error->status;
-	return nrt_cc_items_plan(&stream->items, &stream->rights, false, error);
+			       team->me, error) ||
+	    nrt_cc_items_plan(&stream->items, &stream->rights, false, error))
+		return name_stream(stream, error);
+	return NRT_SUCCESS;
 }
 
 static NRT_STATUS take_area(struct nrt_cc_stream *stream, struct nrt_cc_team *team, bool crowded,
@@ -67,16 +80,18 @@ NRT_STATUS nrt_cc_stream_crowd(struct nrt_cc_stream *stream, struct nrt_cc_team 
 			       struct nrt_error *error)
 {
 	drop_items(stream, team);
-	if (nrt_cc_items_plan(&stream->items, &stream->rights, true, error))
-		return error->status;
-	return take_area(stream, team, true, error);
+	if (nrt_cc_items_plan(&stream->items, &stream->rights, true, error) ||
+	    take_area(stream, team, true, error))
+		return name_stream(stream, error);
+	return NRT_SUCCESS;
 }
 
 NRT_STATUS nrt_cc_stream_build(struct nrt_cc_stream *stream, struct nrt_error *error)
 {
-	if (nrt_cc_items_build(&stream->items, stream->cc, error))
-		return error->status;
-	return nrt_cc_items_need(&stream->items, &stream->rights, error);
+	if (nrt_cc_items_build(&stream->items, stream->cc, error) ||
+	    nrt_cc_items_need(&stream->items, &stream->rights, error))
+		return name_stream(stream, error);
+	return NRT_SUCCESS;
 }
 
 /* --- Agreement --- */
@@ -120,7 +135,7 @@ NRT_STATUS nrt_cc_stream_compare(const struct nrt_cc_stream *stream,
 		status = nrt_cc_compare(&stream->items.item[i].links, said, &fresh, error);
 		free(said);
 	}
-	return status;
+	return status ? name_stream(stream, error) : NRT_SUCCESS;
 }
 
 static NRT_STATUS exchange_item(struct nrt_cc_stream *stream, const struct nrt_cc_offer *all,

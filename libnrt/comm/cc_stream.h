@@ -27,9 +27,9 @@ struct nrt_cc_stream {
 	struct nrt_running running;
 };
 
-/* For the collectives of @model, on CC-core @cc. @stream is zero before. */
+/* Stream @number of @model, on CC-core @cc. @stream is zero before. */
 void nrt_cc_stream_init(struct nrt_cc_stream *stream, const struct nrt_model *model,
-			struct nrt_core *cc);
+			unsigned int number, struct nrt_core *cc);
 
 /* Forget what was prepared for a world; also if that was nothing. */
 void nrt_cc_stream_drop(struct nrt_cc_stream *stream, struct nrt_cc_team *team);

@@ -11,6 +11,8 @@
 
 #define KINDS	NRT_NR_TIME_KINDS
 
+_Static_assert(KINDS <= NRT_SHARE_MAX, "all series are shared at once");
+
 /* --- Series --- */
 
 /**
@@ -36,7 +38,7 @@ static struct nrt_core *core_of(const struct nrt_world *world)
 /* Jobs of a rank in a run. */
 static uint32_t jobs_of(const struct nrt_world *world, unsigned int kind)
 {
-	return kind == NRT_TIMES_OF_HOST ? 1 : world->vcore->nr + 1;
+	return kind == NRT_TIMES_OF_HOST ? 1 : world->vcore->nr + 1 + kind - NRT_TIMES_OF_MODELS;
 }
 
 static struct nrt_gather gather_of(const struct joining *joining)
@@ -212,7 +214,7 @@ void nrt_cc_times_leave(struct nrt_world *world)
 	pthread_mutex_unlock(&world->lock);
 }
 
-bool nrt_cc_times_next(struct nrt_world *world, enum nrt_time_kind kind,
+bool nrt_cc_times_next(struct nrt_world *world, unsigned int kind,
 		       struct nrt_time_place *places)
 {
 	struct nrt_time_series *series = &world->series[kind];

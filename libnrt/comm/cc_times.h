@@ -34,7 +34,7 @@ void nrt_cc_times_end(struct nrt_world *world);
  * A run of @kind begins. False: it is not timed; else @places says which members its jobs are: the
  * one of the host's CC-core, or those of a gang, of which there are NRT_MAX_JOBS at most.
  */
-bool nrt_cc_times_next(struct nrt_world *world, enum nrt_time_kind kind,
+bool nrt_cc_times_next(struct nrt_world *world, unsigned int kind,
 		       struct nrt_time_place *places);
 
 /* --- Requests --- */

@@ -12,7 +12,7 @@
 #include "comm/host.h"
 
 /* Of a rank, in one exchange. */
-#define NRT_SHARE_MAX	4
+#define NRT_SHARE_MAX	5
 
 struct nrt_transport;
 

@@ -33,8 +33,20 @@ struct nrt_time_series {
 	uint64_t sequence;
 };
 
-/* Of collectives that the host asks for, and of executions of models that have some. */
-enum nrt_time_kind { NRT_TIMES_OF_HOST, NRT_TIMES_OF_MODELS, NRT_NR_TIME_KINDS };
+/*
+ * Of collectives that the host asks for, and of executions of models that have some: these have as
+ * many jobs as streams beside those of the core, so each number of streams is a kind.
+ */
+enum nrt_time_kind {
+	NRT_TIMES_OF_HOST,
+	NRT_TIMES_OF_MODELS,
+	NRT_NR_TIME_KINDS = NRT_TIMES_OF_MODELS + NRT_MAX_STREAMS,
+};
+
+static inline unsigned int nrt_times_of_models(unsigned int streams)
+{
+	return NRT_TIMES_OF_MODELS + streams - 1;
+}
 
 /**
  * struct nrt_world - a rank

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "contract/job.h"
 #include "hw/series.h"
 #include "hw/vcore.h"
 #include "neuron/regs.h"
@@ -46,6 +47,23 @@ enum nrt_plan_topology nrt_vcore_topology(const struct nrt_vcore *vcore)
 			     &ignored))
 		return NRT_PLAN_ANY;
 	return nrt_topology_of(links, nr);
+}
+
+/* The physical core, counted in @vcore, whose CC-core does @stream. */
+static unsigned int core_of_stream(const struct nrt_vcore *vcore, unsigned int stream)
+{
+	const struct nrt_core *cc = nrt_vcore_stream_cc(vcore, stream);
+
+	return (unsigned int)(cc - vcore->cc) / nrt_vcore_cc_of_core(vcore);
+}
+
+unsigned int nrt_vcore_stream_engine(const struct nrt_vcore *vcore, unsigned int stream)
+{
+	unsigned int core = core_of_stream(vcore, stream), before = 0, i;
+
+	for (i = 0; i < stream; i++)
+		before += core_of_stream(vcore, i) == core;
+	return before * NEURON_JOB_DMA_ENGINES / nrt_vcore_cc_of_core(vcore);
 }
 
 void nrt_vcore_lock(struct nrt_vcore *vcore, const struct nrt_cc_cores *cc)

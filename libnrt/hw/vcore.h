@@ -91,6 +91,12 @@ static inline unsigned int nrt_vcore_cc_of_core(const struct nrt_vcore *vcore)
 	return vcore->nr_cc / vcore->nr;
 }
 
+/*
+ * The DMA engine for the first queue of a program on that CC-core. Streams of one physical core
+ * have its engines in common, so their first ones are as far apart as can be.
+ */
+unsigned int nrt_vcore_stream_engine(const struct nrt_vcore *vcore, unsigned int stream);
+
 /* Take the locks of the physical cores, in their order, and of @cc, or NULL; give them back. */
 void nrt_vcore_lock(struct nrt_vcore *vcore, const struct nrt_cc_cores *cc);
 void nrt_vcore_unlock(struct nrt_vcore *vcore, const struct nrt_cc_cores *cc);

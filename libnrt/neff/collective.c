@@ -54,18 +54,21 @@ static NRT_STATUS read_op(struct reader *reader)
 
 static NRT_STATUS read_numbers(struct reader *reader)
 {
-	int64_t semaphore, root, priority;
+	int64_t semaphore, root, priority, stream;
 
 	if (neff_json_int(reader->object, reader->where, "semaphore", 0, NEURON_NR_SEMAPHORES - 1,
 			  &semaphore, reader->error) ||
 	    neff_json_int_or(reader->object, reader->where, "root", 0, NRT_PLAN_MAX_RANKS - 1, 0,
 			     &root, reader->error) ||
 	    neff_json_int_or(reader->object, reader->where, "priority", 0,
-			     NRT_PLAN_PRIORITIES - 1, 0, &priority, reader->error))
+			     NRT_PLAN_PRIORITIES - 1, 0, &priority, reader->error) ||
+	    neff_json_int_or(reader->object, reader->where, "stream", 0, NRT_PLAN_STREAMS - 1, 0,
+			     &stream, reader->error))
 		return reader->error->status;
 	reader->to->semaphore = (unsigned int)semaphore;
 	reader->to->root = (unsigned int)root;
 	reader->to->priority = (uint8_t)priority;
+	reader->to->stream = (uint8_t)stream;
 	return NRT_SUCCESS;
 }
 
@@ -288,8 +291,8 @@ static NRT_STATUS try_plan(struct reader *reader)
 		.op = to->op, .reduce = to->reduce, .dtype = (uint8_t)to->dtype,
 		.count = to->count, .nr_ranks = to->group_size, .pairs = to->pairs,
 		.nr_pairs = to->nr_pairs, .root = to->root, .in_place = to->in_place,
-		.priority = to->priority, .recv_counts_known = to->recv_counts_known,
-		.has_rdispls = to->has_rdispls,
+		.priority = to->priority, .stream = to->stream,
+		.recv_counts_known = to->recv_counts_known, .has_rdispls = to->has_rdispls,
 	};
 	struct nrt_plan *plan;
 	struct nrt_error why;
@@ -305,7 +308,8 @@ static NRT_STATUS read_one(struct reader *reader)
 {
 	static const char *const allowed[] = {
 		"op", "reduce", "dtype", "input", "output", "replica_groups", "pairs", "root",
-		"priority", "semaphore", "metadata", "recv_counts_known", "has_rdispls", NULL,
+		"priority", "stream", "semaphore", "metadata", "recv_counts_known", "has_rdispls",
+		NULL,
 	};
 
 	if (neff_json_object(reader->object, reader->where, reader->error))
@@ -317,6 +321,22 @@ static NRT_STATUS read_one(struct reader *reader)
 	return try_plan(reader);
 }
 
+/* One window shows the semaphores of one CC-core. */
+static NRT_STATUS check_streams(const struct neff_graph *graph, const struct neff_var *var,
+				struct nrt_error *error)
+{
+	const struct neff_collective *first = &graph->collectives[var->first];
+	unsigned int i;
+
+	for (i = 1; i < var->count; i++)
+		if (first[i].stream != first->stream)
+			return nrt_error_set(error, NRT_INVALID,
+					     "NEFF: def.json: variable \"%s\": starts collective %u of stream %u and collective %u of stream %u; make a variable for each stream",
+					     var->name, var->first, first->stream, var->first + i,
+					     first[i].stream);
+	return NRT_SUCCESS;
+}
+
 static NRT_STATUS check_starts(const struct neff_graph *graph, struct nrt_error *error)
 {
 	size_t i;
@@ -324,12 +344,15 @@ static NRT_STATUS check_starts(const struct neff_graph *graph, struct nrt_error 
 	for (i = 0; i < graph->nr_vars; i++) {
 		const struct neff_var *var = &graph->vars[i];
 
-		if (var->type == NEFF_VAR_CC_SEM &&
-		    var->first + var->count > graph->nr_collectives)
+		if (var->type != NEFF_VAR_CC_SEM)
+			continue;
+		if (var->first + var->count > graph->nr_collectives)
 			return nrt_error_set(error, NRT_INVALID,
 					     "NEFF: def.json: variable \"%s\": starts collective %u, and \"collectives\" has %u",
 					     var->name, var->first + var->count - 1,
 					     graph->nr_collectives);
+		if (check_streams(graph, var, error))
+			return error->status;
 	}
 	return NRT_SUCCESS;
 }

@@ -216,6 +216,7 @@ struct neff_desc {
  * @input, @output: indexes of variables; of no meaning for a barrier
  * @metadata: the same; only with neff_has_metadata()
  * @groups, @nr_groups: replica groups of @group_size ranks each, one behind the other in @ranks
+ * @stream: those of one stream are done in their order, those of different ones beside each other
  * @semaphore: incremented when it is complete
  */
 struct neff_collective {
@@ -227,6 +228,7 @@ struct neff_collective {
 	unsigned int nr_pairs;
 	unsigned int root;
 	uint8_t priority;
+	uint8_t stream;
 	bool recv_counts_known;
 	bool has_rdispls;
 	bool in_place;

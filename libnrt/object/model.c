@@ -111,6 +111,24 @@ static NRT_STATUS check_lnc(const struct neff *neff, const struct nrt_machine *m
 	return NRT_SUCCESS;
 }
 
+/* Each stream of collectives has a CC-core of the core. */
+static NRT_STATUS check_streams(const struct neff *neff, const struct nrt_vcore *vcore,
+				struct nrt_error *error)
+{
+	const struct neff_graph *graph = &neff->graphs[0];
+	unsigned int i, stream;
+
+	for (i = 0; i < graph->nr_collectives; i++) {
+		stream = graph->collectives[i].stream;
+		if (stream && stream >= vcore->nr_cc)
+			return nrt_error_set(error, NRT_INVALID,
+					     "model \"%.64s\": collective %u is on stream %u, and a logical core of %u here has %u CC-cores: its streams are 0 to %u",
+					     neff->name, i, stream, vcore->nr, vcore->nr_cc,
+					     vcore->nr_cc ? vcore->nr_cc - 1 : 0);
+	}
+	return NRT_SUCCESS;
+}
+
 static NRT_STATUS make_peer_tables(struct nrt_part *part, struct nrt_error *error)
 {
 	size_t vars = part->graph->nr_vars;
@@ -172,7 +190,8 @@ static NRT_STATUS fill(struct nrt_model *model, const struct nrt_load *load,
 	*times = (struct nrt_load_times){ .last_ns = nrt_clock_now() };
 	if (neff_read(load->bytes, load->size, &limits, &model->neff, error) ||
 	    check_peers(model->neff, load->peers, error) ||
-	    check_lnc(model->neff, model->machine, error))
+	    check_lnc(model->neff, model->machine, error) ||
+	    check_streams(model->neff, model->vcore, error))
 		return error->status;
 	nrt_load_step(times, NRT_LOAD_NEFF);
 	for (i = 0; i < model->vcore->nr; i++)

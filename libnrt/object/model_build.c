@@ -224,6 +224,12 @@ static struct drm_neuron_window sems_of(int core, uint32_t index, uint32_t first
 	};
 }
 
+/* The stream of the collectives that @var starts. */
+static unsigned int stream_of(const struct build *build, const struct neff_var *var)
+{
+	return build->graph->collectives[var->first].stream;
+}
+
 static void show_var(struct build *build, size_t i)
 {
 	const uint32_t both = DRM_NEURON_WINDOW_READ | DRM_NEURON_WINDOW_WRITE;
@@ -258,8 +264,8 @@ static void show_var(struct build *build, size_t i)
 		entry = sems_of(part->sibling, var->var_id, var->first, var->count);
 		break;
 	case NEFF_VAR_CC_SEM:
-		entry = sems_of(part->cc[0], var->var_id, NRT_PLAN_MAX_SEMS + var->first,
-				var->count);
+		entry = sems_of(part->cc[stream_of(build, var)], var->var_id,
+				NRT_PLAN_MAX_SEMS + var->first, var->count);
 		break;
 	default:
 		/* Bound by an execution. */

@@ -141,6 +141,9 @@ static NRT_STATUS check(const struct nrt_plan_ask *ask, struct nrt_error *error)
 	if (ask->priority >= NRT_PLAN_PRIORITIES)
 		return nrt_error_set(error, NRT_INVALID, "%s: priority %u is not one of 0 to %d",
 				     op, ask->priority, NRT_PLAN_PRIORITIES - 1);
+	if (ask->stream >= NRT_PLAN_STREAMS)
+		return nrt_error_set(error, NRT_INVALID, "%s: stream %u is not one of 0 to %d",
+				     op, ask->stream, NRT_PLAN_STREAMS - 1);
 	if (ask->topology >= NRT_PLAN_NR_TOPOLOGIES)
 		return nrt_error_set(error, NRT_INVALID, "%s: topology %u is unknown", op,
 				     ask->topology);
@@ -230,6 +233,7 @@ static void fill(struct nrt_plan *plan, const struct nrt_plan_ask *ask)
 	plan->recv_counts_known = ask->recv_counts_known;
 	plan->has_rdispls = ask->has_rdispls;
 	plan->priority = ask->priority;
+	plan->stream = ask->stream;
 	plan->element = ask->op == NRT_PLAN_BARRIER ? 1 : nrt_plan_type_size(ask->dtype);
 	plan->align = ask->align && ask->align % plan->element == 0 ? ask->align : ALIGN;
 	plan->block = plan->count * plan->element;

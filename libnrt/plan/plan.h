@@ -209,6 +209,7 @@ struct nrt_plan_pair {
  * @in_place: INPUT and OUTPUT are the same memory
  * @recv_counts_known, @has_rdispls: of *_V, see enum nrt_plan_row
  * @priority: of the queues, 0 (the highest) to 3
+ * @stream: which one of NRT_PLAN_STREAMS it is on; the plan is the same on all of them
  * @nr_channels: of PERMUTE_RING: its channels; else how many share the blocks, 0: as the plan likes
  * @align: bytes at multiples of which blocks are cut, if they are large enough; 0: 64. For
  *	tensors in SBUF: the bytes of a row
@@ -233,6 +234,7 @@ struct nrt_plan_ask {
 	bool recv_counts_known;
 	bool has_rdispls;
 	uint8_t priority;
+	uint8_t stream;
 	unsigned int nr_channels;
 	uint32_t align;
 	uint64_t slice;
@@ -255,7 +257,7 @@ struct nrt_plan_choice {
 /**
  * struct nrt_plan - a plan; read only once it is made
  * @op, @reduce, @dtype, @count, @nr_ranks, @topology, @root, @in_place, @recv_counts_known,
- * @has_rdispls, @priority, @align: as asked for
+ * @has_rdispls, @priority, @stream, @align: as asked for
  * @places, @pairs, @nr_pairs: copies
  * @choice: algorithm
  * @element: bytes of an element
@@ -278,6 +280,7 @@ struct nrt_plan {
 	bool recv_counts_known;
 	bool has_rdispls;
 	uint8_t priority;
+	uint8_t stream;
 	uint32_t align;
 	struct nrt_plan_place *places;
 	struct nrt_plan_pair *pairs;

@@ -21,11 +21,15 @@
 	"'shape': [ 3, 2 ] }, " \
 	"'s': { 'type': 'collective-semaphore', 'var_id': 4, 'size': 4, 'first': 0, " \
 	"'count': 1 } }, 'collectives': [ " list " ]")
+#define TWO_STARTED(list) DEF(", 'var': { " \
+	"'s': { 'type': 'collective-semaphore', 'var_id': 4, 'size': 8, 'first': 0, " \
+	"'count': 2 } }, 'collectives': [ " list " ]")
 #define ENDS(in, out) "'input': '" in "', 'output': '" out "', "
 #define ENTRY(op, in, out, more) \
 	"{ 'op': '" op "', 'dtype': 'float32', 'semaphore': 0, " ENDS(in, out) more " }"
 #define TURN	"'pairs': [ [ 1, 0 ] ], 'replica_groups': [ [ 3, 1 ], [ 0, 2 ] ]"
 #define PAIR	"'replica_groups': [ [ 0, 1 ] ]"
+#define BARRIER(more)	"{ 'op': 'barrier', 'semaphore': 0, " PAIR more " }"
 
 #define KNOWN	", 'metadata': 'i', 'recv_counts_known': 1"
 
@@ -40,7 +44,7 @@ static void good_collectives(void **state)
 
 	(void)state;
 	if (rig_read_text(COLLECTIVES(ENTRY("all_gather", "x", "y", PAIR) ", "
-				      ENTRY("permute", "x", "x", TURN) ", "
+				      ENTRY("permute", "x", "x", TURN ", 'stream': 3") ", "
 				      ENTRY("all_gatherv", "x", "y", PAIR KNOWN)),
 			  NULL, &neff, &error))
 		fail_msg("%s", error.text);
@@ -48,6 +52,8 @@ static void good_collectives(void **state)
 	second = &neff->graphs[0].collectives[1];
 	assert_int_equal(neff->graphs[0].nr_collectives, 3);
 	assert_int_equal(neff->graphs[0].collectives[0].count, 16);
+	assert_int_equal(neff->graphs[0].collectives[0].stream, 0);
+	assert_int_equal(second->stream, 3);
 	assert_int_equal(second->op, NRT_PLAN_PERMUTE);
 	assert_true(second->in_place);
 	assert_int_equal(second->nr_groups, 2);
@@ -59,6 +65,23 @@ static void good_collectives(void **state)
 	assert_true(third->recv_counts_known);
 	assert_false(third->has_rdispls);
 	neff_free(neff);
+}
+
+/* A variable may start several, of one stream. */
+static void started_together(void **state)
+{
+	struct nrt_error error;
+	struct neff *neff;
+
+	(void)state;
+	if (rig_read_text(TWO_STARTED(BARRIER(", 'stream': 1") ", " BARRIER(", 'stream': 1")), NULL,
+			  &neff, &error))
+		fail_msg("%s", error.text);
+	neff_free(neff);
+	rig_refused(0, rig_read_text(TWO_STARTED(BARRIER("") ", " BARRIER(", 'stream': 1")), NULL,
+				     &neff, &error),
+		    &error,
+		    "variable 's': starts collective 0 of stream 0 and collective 1 of stream 1; make a variable for each stream");
 }
 
 static void bad_collectives(void **state)
@@ -91,8 +114,14 @@ static void bad_collectives(void **state)
 		  "all_gather has no 'metadata'; leave it out" },
 		{ COLLECTIVES(ENTRY("all_gather", "x", "y", PAIR ", 'recv_counts_known': 0")),
 		  "all_gather has no 'recv_counts_known'" },
-		{ COLLECTIVES(ENTRY("all_gather", "x", "y", PAIR ", 'stream': 1")),
-		  "key 'stream' is not supported, only op, reduce, " },
+		{ COLLECTIVES(ENTRY("all_gather", "x", "y", PAIR ", 'streams': 1")),
+		  "key 'streams' is not supported, only op, reduce, " },
+		{ COLLECTIVES(ENTRY("all_gather", "x", "y", PAIR ", 'stream': 4")),
+		  "'stream' is 4, outside of 0 to 3" },
+		{ COLLECTIVES(ENTRY("all_gather", "x", "y", PAIR ", 'stream': -1")),
+		  "'stream' is -1, outside of 0 to 3" },
+		{ COLLECTIVES(ENTRY("all_gather", "x", "y", PAIR ", 'stream': '1'")),
+		  "'stream' must be of type int, not string" },
 		{ COLLECTIVES(ENTRY("all_gather", "x", "x", PAIR)),
 		  "all_gather of 2 ranks: input 'x' has 64 bytes, so output 'x' must have 128" },
 		{ COLLECTIVES("{ 'op': 'broadcast', 'dtype': 'float32r', 'semaphore': 0, "
@@ -162,6 +191,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good_collectives),
+		cmocka_unit_test(started_together),
 		cmocka_unit_test(bad_collectives),
 	};
 

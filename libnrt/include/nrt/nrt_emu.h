@@ -196,8 +196,9 @@ NRT_STATUS nrt_emu_get_core_place(uint32_t vnc, nrt_emu_place_t *place, size_t s
  * @count: how many
  *
  * From now on their collectives share links and memories in device time, too: those of
- * nrta_cc_schedule(), and executions of models with collectives. The first one of each rank belongs
- * to the first ones of the others, and so on, also when they are of other replica groups. Results
+ * nrta_cc_schedule(), and executions of models with collectives, of each number of streams. The
+ * first one of each rank belongs to the first ones of the others, and so on, also when they are of
+ * other replica groups. Results
  * are the same, and nothing waits for times.
  *
  * All of these ranks call it with the same list, while they have no collective under way, and wait
@@ -232,7 +233,7 @@ NRT_STATUS nrt_emu_leave_group_times(uint32_t vnc);
  * program whose ranks do the same work in the same order.
  *
  * Return: NRT_TIMEOUT: not known yet; NRT_QUEUE_EMPTY: it was not timed, or too long ago, which the
- * last 256 of a core are not; NRT_INVALID for a core that the process does not own.
+ * last 160 of a core are not; NRT_INVALID for a core that the process does not own.
  */
 NRT_STATUS nrt_emu_get_group_time(uint32_t vnc, nrta_seq_t seq, uint32_t timeout_ms,
 				  nrt_emu_group_time_t *time, size_t size);
