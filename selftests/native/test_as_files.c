@@ -194,7 +194,7 @@ static void collectives_come_back(void **state)
 		bool in, out;	/* a block of each rank, not one */
 	} all[] = {
 		{ { .op = "all_reduce", .reduce = "add", .priority = 3 }, false, false },
-		{ { .op = "all_reduce", .reduce = "min" }, false, false },
+		{ { .op = "all_reduce", .reduce = "min", .stream = 2 }, false, false },
 		{ { .op = "reduce_scatter", .reduce = "max" }, true, false },
 		{ { .op = "all_gather" }, false, true },
 		{ { .op = "alltoall" }, true, true },

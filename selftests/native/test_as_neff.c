@@ -62,9 +62,9 @@ static const char everything[] =
 	".endr\n"
 	".virtual passing 128 0x1000\n"
 	".virtual \"w2\" 64 0x40000000\n"
-	".collective reduced all_reduce max bf16 passing scratch2 b groups 3 1 2 / 0 4 (2 + 3) priority 2\n"
+	".collective reduced all_reduce max bf16 passing scratch2 b groups 3 1 2 / 0 4 (2 + 3) priority 2 stream 3\n"
 	".collective \"moved \\\"on\\\"\" permute fp32 x2 \"w2\" s9 groups 0 1 pairs 0:1 1:0\n"
-	".collective all barrier s9 groups 0 1 2 3\n"
+	".collective all barrier s9 groups 0 1 2 3 stream 1\n"
 	".collective spread broadcast bf16 passing \"passing\" s9 groups 4 5 root 1\n"
 	".peer next 1 scratch\n"
 	".peer_sem next_sems 1 b 2\n"
@@ -348,6 +348,9 @@ static void collectives_that_are_refused(void **state)
 		{ ".collective c permute fp32 a b s groups 0 1 pairs 0 1",
 		  "the place that receives" },
 		{ ".collective c barrier s groups 0 1 priority 4", "priority" },
+		{ ".collective c barrier s groups 0 1 stream 4", "stream" },
+		{ ".collective c barrier s groups 0 1 stream", "expected a number" },
+		{ ".collective c barrier s groups 0 1 stream 1 priority 1", "priority" },
 		{ ".collective c alltoallv fp32 a b s groups 0 1",
 		  "expected \"metadata\" and a variable" },
 		{ ".collective c alltoallv fp32 a b s groups 0 1 metadata z", "no variable \"z\"" },

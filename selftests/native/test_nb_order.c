@@ -177,6 +177,44 @@ static void a_queue_of_collectives_moves_nothing(void **state)
 		     "queue \"starts\" starts collectives whose semaphores nb_auto() finds: it is one queue, and moves nothing");
 }
 
+/* Two sums, of streams 0 and @stream, which @queue and @other start. */
+static struct nb_program *two_sums(unsigned int stream, bool apart)
+{
+	struct nb_program *nb = begin();
+	const uint32_t one = htole32(1);
+	int word = nb_file(nb, "one", &one, sizeof(one)), start_of[2], queue[2];
+	struct nb_collective what = {
+		.op = "all_reduce", .reduce = "add", .dtype = F32, .input = nb_tmp(nb, "from", 256),
+		.output = nb_tmp(nb, "to", 256), .ranks = two_ranks, .group_size = 2,
+		.nr_groups = 1, .semaphore = -1,
+	};
+	unsigned int i;
+
+	start_of[0] = nb_collective(nb, "first", &what);
+	what.stream = stream;
+	what.input = nb_tmp(nb, "from2", 256);
+	what.output = nb_tmp(nb, "to2", 256);
+	start_of[1] = nb_collective(nb, "second", &what);
+	queue[0] = nb_queue(nb, "starts", "data", GPSIMD, 1);
+	queue[1] = apart ? nb_queue(nb, "starts2", "data", GPSIMD, 1) : queue[0];
+	for (i = 0; i < 2; i++)
+		nb_dma(nb, queue[i], nb_linear(start_of[i], 0, 4), nb_linear(word, 0, 4), -1);
+	store(nb, VECTOR, what.output, 0);
+	return nb;
+}
+
+/* Those of one queue end in their order, which collectives of different streams do not. */
+static void a_queue_starts_one_stream(void **state)
+{
+	(void)state;
+	expect_error(two_sums(1, false),
+		     "queue \"starts\" starts collectives of streams 0 and 1, which may end in any order: make a queue for each stream");
+	expect_waits(two_sums(0, false), 1,
+		     "vector instruction 0 waits for the transfer of gpsimd instruction 1: writes over what it writes, \"to2\" bytes 0x0 to 0x3");
+	expect_waits(two_sums(1, true), 1,
+		     "vector instruction 0 waits for the transfer of gpsimd instruction 1: writes over what it writes, \"to2\" bytes 0x0 to 0x3");
+}
+
 static void a_collective_needs_a_start(void **state)
 {
 	struct nb_program *nb = begin();
@@ -597,6 +635,7 @@ int main(void)
 		cmocka_unit_test(a_peer_is_what_it_names),
 		cmocka_unit_test(a_collective_ends_like_a_transfer),
 		cmocka_unit_test(a_queue_of_collectives_moves_nothing),
+		cmocka_unit_test(a_queue_starts_one_stream),
 		cmocka_unit_test(a_collective_needs_a_start),
 		cmocka_unit_test(a_register_moves_a_tile_that_goes_backwards),
 		cmocka_unit_test(an_unknown_register_leads_through_the_tile),

@@ -201,6 +201,19 @@ static int nb_set_of(const struct nb_program *nb, unsigned int index)
 	return -1;
 }
 
+/* The collectives of a queue must end in their order, as its transfers do. */
+static int nb_check_stream(struct nb_order *order, const struct nb_step *step,
+			   struct nb_queue_set *queue, const struct nb_collective *what)
+{
+	if (!queue->starts)
+		queue->stream = what->stream;
+	if (queue->stream == what->stream)
+		return 0;
+	return nb_fail_at(order->nb, step->engine, step->pc,
+			  "queue \"%.64s\" starts collectives of streams %u and %u, which may end in any order: make a queue for each stream",
+			  queue->name, queue->stream, what->stream);
+}
+
 /*
  * A collective without a semaphore ends like a transfer of its queue: reads and writes are those of
  * its tensors, and they are over when it posts, not when the word has arrived.
@@ -209,11 +222,12 @@ static int nb_step_start(struct nb_order *order, struct nb_step *step,
 			 const struct nb_collective *what)
 {
 	struct nb_queue_set *queue = &order->nb->queue[step->queue];
+	bool starts = what && what->semaphore < 0;
 
-	if (!what || what->semaphore >= 0)
-		queue->moves = true;
-	else
-		queue->starts = true;
+	if (starts && nb_check_stream(order, step, queue, what))
+		return -1;
+	queue->starts |= starts;
+	queue->moves |= !starts;
 	if (queue->starts && (queue->moves || queue->num_queues > 1))
 		return nb_fail_at(order->nb, step->engine, step->pc,
 				  "queue \"%.64s\" starts collectives whose semaphores nb_auto() finds: it is one queue, and moves nothing",

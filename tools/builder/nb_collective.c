@@ -161,6 +161,8 @@ static json_object *nb_entry_json(const struct nb_program *nb,
 		nb_put_int(object, "root", what->root);
 	if (what->priority)
 		nb_put_int(object, "priority", what->priority);
+	if (what->stream)
+		nb_put_int(object, "stream", what->stream);
 	nb_put_int(object, "semaphore", (uint64_t)what->semaphore);
 	return object;
 }

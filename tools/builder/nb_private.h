@@ -57,6 +57,7 @@ struct nb_queue_set {
 	char *set;		/* of which it is an instance, or NULL */
 	bool moves;		/* it has a transfer, or starts a collective: nb_sync() knows */
 	bool starts;
+	unsigned int stream;	/* of the collectives that it starts */
 };
 
 struct nb_dma_block {

@@ -94,7 +94,7 @@ static bool at_rank(struct as_unit *unit)
 
 	return token->kind != AS_END && token->kind != '/' && !as_token_is(token, "pairs") &&
 	       !as_token_is(token, "metadata") && !as_token_is(token, "root") &&
-	       !as_token_is(token, "priority");
+	       !as_token_is(token, "priority") && !as_token_is(token, "stream");
 }
 
 /* RANK ... / RANK ... */
@@ -195,7 +195,8 @@ static bool parse(struct as_unit *unit, struct collective *collective)
 	       parse_groups(unit, collective) && parse_pairs(unit, collective) &&
 	       parse_metadata(unit, collective) &&
 	       parse_number(unit, "root", NRT_PLAN_MAX_RANKS - 1, &what->root) &&
-	       parse_number(unit, "priority", NRT_PLAN_PRIORITIES - 1, &what->priority);
+	       parse_number(unit, "priority", NRT_PLAN_PRIORITIES - 1, &what->priority) &&
+	       parse_number(unit, "stream", NRT_PLAN_STREAMS - 1, &what->stream);
 }
 
 bool as_collective(struct as_unit *unit)

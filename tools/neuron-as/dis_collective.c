@@ -74,6 +74,8 @@ static void put_rest(struct dis *dis, const struct neff_collective *collective)
 		fprintf(dis->out, " root %u", collective->root);
 	if (collective->priority)
 		fprintf(dis->out, " priority %u", collective->priority);
+	if (collective->stream)
+		fprintf(dis->out, " stream %u", collective->stream);
 	dis_newline(dis);
 }
 

@@ -26,8 +26,9 @@ class Collective(ctypes.Structure):
     _fields_ = [("op", TEXT), ("reduce", TEXT), ("dtype", ctypes.c_int), ("input", ctypes.c_int),
                 ("output", ctypes.c_int), ("ranks", SHAPE), ("group_size", UINT),
                 ("nr_groups", UINT), ("pairs", SHAPE), ("nr_pairs", UINT), ("root", UINT),
-                ("priority", UINT), ("semaphore", ctypes.c_int), ("metadata", ctypes.c_int),
-                ("recv_counts_known", ctypes.c_bool), ("has_rdispls", ctypes.c_bool)]
+                ("priority", UINT), ("stream", UINT), ("semaphore", ctypes.c_int),
+                ("metadata", ctypes.c_int), ("recv_counts_known", ctypes.c_bool),
+                ("has_rdispls", ctypes.c_bool)]
 
 
 class Schedule(ctypes.Structure):
