@@ -1,0 +1,599 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Collectives of a model on several streams, which run beside each other: their results to the bit,
+ * what they wait for, how long they take, and what is refused. Ranks are threads, on one chip and
+ * on several.
+ */
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <nrt/nrt_async.h>
+#include <nrt/nrt_emu.h>
+
+#include "kselftest_harness.h"
+
+#include "must.h"
+#include "rig.h"
+#include "stream_program.h"
+
+#define MAX_STREAMS	4
+#define LIMIT_S		300
+#define ROUNDS		3
+#define CHANCES		8
+#define MANY_FLOATS	(1u << 20)
+#define LONG_MS		120000
+
+/**
+ * struct rank - a rank with a model
+ * @vnc, @number, @ranks: its core, and which rank of how many
+ * @works, @nr: what its model does
+ * @all: the ranks, and @seed: of the inputs
+ * @seq, @ns: its last request, and how long that took in device time
+ */
+struct rank {
+	pthread_t thread;
+	int vnc;
+	unsigned int number;
+	unsigned int ranks;
+	bool joins;
+	struct stream_work works[STREAM_WORKS];
+	unsigned int nr;
+	size_t in;
+	size_t out;
+	uint32_t seed;
+	nrt_model_t *model;
+	nrt_tensor_t *x;
+	nrt_tensor_t *y;
+	nrt_tensor_set_t *inputs;
+	nrt_tensor_set_t *outputs;
+	nrta_seq_t seq;
+	uint64_t ns;
+	NRT_STATUS status;
+	size_t wrong;
+};
+
+/* --- Random numbers, the same on every run --- */
+
+static uint32_t next(uint32_t *seed)
+{
+	*seed = *seed * 1664525 + 1013904223;
+	return *seed >> 8;
+}
+
+/* Sums of such numbers are rounded, so their order counts. */
+static void fill(float *x, size_t nr, uint32_t seed)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		x[i] = ((float)next(&seed) - 8388608.0f) / 1000003.0f;
+}
+
+static float *input_of(const struct rank *rank, unsigned int number)
+{
+	float *x = must_allocate(rank->in * sizeof(float));
+
+	fill(x, rank->in, rank->seed * 31 + number);
+	return x;
+}
+
+/* --- Ranks --- */
+
+static NRT_STATUS add(const struct rank *rank, const char *name, size_t floats,
+		      nrt_tensor_t **tensor, nrt_tensor_set_t **set)
+{
+	return nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, rank->vnc, floats * sizeof(float),
+				   name, tensor) ?:
+	       nrt_allocate_tensor_set(set) ?: nrt_add_tensor_to_tensor_set(*set, name, *tensor);
+}
+
+static void *load(void *arg)
+{
+	struct rank *rank = arg;
+	struct program program = stream_program(rank->works, rank->nr);
+	unsigned int i;
+
+	for (rank->in = 0, rank->out = 0, i = 0; i < rank->nr; i++) {
+		rank->in += stream_in(&rank->works[i]);
+		rank->out += stream_out(&rank->works[i]);
+	}
+	rank->status = rank->joins ? nrt_cc_global_comm_init((uint32_t)rank->vnc, rank->number,
+							     rank->ranks) : NRT_SUCCESS;
+	rank->status = rank->status ?:
+		       nrt_load_collectives(program.data, program.size, rank->vnc, -1,
+					    rank->number, rank->ranks, &rank->model) ?:
+		       add(rank, "x", rank->in, &rank->x, &rank->inputs) ?:
+		       add(rank, "y", rank->out, &rank->y, &rank->outputs);
+	free(program.data);
+	return NULL;
+}
+
+static void unload(struct rank *rank)
+{
+	if (rank->model)
+		nrt_unload(rank->model);
+	nrt_destroy_tensor_set(&rank->inputs);
+	nrt_destroy_tensor_set(&rank->outputs);
+	nrt_tensor_free(&rank->x);
+	nrt_tensor_free(&rank->y);
+	rank->model = NULL;
+}
+
+static void check(struct rank *rank, const float *y)
+{
+	float *x[STREAM_RANKS], *expected = must_allocate(rank->out * sizeof(float));
+	unsigned int i;
+	size_t k;
+
+	for (i = 0; i < rank->ranks; i++)
+		x[i] = input_of(rank, i);
+	stream_expect(rank->works, rank->nr, rank->number, (const float *const *)x, expected);
+	for (k = 0; k < rank->out; k++)
+		rank->wrong += memcmp(&y[k], &expected[k], sizeof(float)) != 0;
+	for (i = 0; i < rank->ranks; i++)
+		free(x[i]);
+	free(expected);
+}
+
+static void *execute(void *arg)
+{
+	struct rank *rank = arg;
+	float *x = input_of(rank, rank->number), *y = must_allocate(rank->out * sizeof(float));
+
+	rank->status = nrt_tensor_write(rank->x, x, 0, rank->in * sizeof(float)) ?:
+		       nrt_execute(rank->model, rank->inputs, rank->outputs) ?:
+		       nrt_tensor_read(rank->y, y, 0, rank->out * sizeof(float));
+	if (!rank->status)
+		check(rank, y);
+	free(x);
+	free(y);
+	return NULL;
+}
+
+static void in_threads(struct rank *ranks, unsigned int nr, void *(*run)(void *arg))
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		must_start(&ranks[i].thread, run, &ranks[i]);
+	for (i = 0; i < nr; i++)
+		pthread_join(ranks[i].thread, NULL);
+}
+
+/**
+ * struct group - the ranks of a test
+ * @cores: of the process
+ * @streams: of a core
+ */
+struct group {
+	uint32_t cores;
+	unsigned int streams;
+	struct rank rank[STREAM_RANKS];
+};
+
+FIXTURE(streams)
+{
+	struct group group;
+};
+
+/* The ranks do the same; it comes to @status. */
+static void expect(struct __test_metadata *_metadata, struct rank *ranks, unsigned int nr,
+		   void *(*run)(void *arg), NRT_STATUS status)
+{
+	unsigned int i;
+
+	in_threads(ranks, nr, run);
+	for (i = 0; i < nr; i++) {
+		EXPECT_EQ(status, ranks[i].status) TH_LOG("rank %u of %u", i, ranks[i].ranks);
+		EXPECT_EQ(0, ranks[i].wrong) TH_LOG("rank %u of %u", i, ranks[i].ranks);
+		ranks[i].wrong = 0;
+	}
+}
+
+/* --- Works --- */
+
+/* Groups of @size ranks; @apart: rank r and r + ranks / size, and so on, not neighbours. */
+static struct stream_work work_of(enum stream_op op, unsigned int stream, unsigned int floats,
+				  unsigned int ranks, unsigned int size, bool apart)
+{
+	struct stream_work work = {
+		.op = op, .stream = stream, .floats = floats, .nr_ranks = ranks, .size = size,
+		.after = -1,
+	};
+	unsigned int i, groups = ranks / size;
+
+	for (i = 0; i < ranks; i++)
+		work.ranks[i] = apart ? i / size + i % size * groups : i;
+	return work;
+}
+
+static void set_ranks(struct group *group, unsigned int ranks,
+		      const struct stream_work *works, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < ranks; i++) {
+		group->rank[i] = (struct rank){
+			.vnc = (int)(i * (group->cores / ranks)), .number = i, .ranks = ranks,
+			.nr = nr, .seed = 1,
+		};
+		memcpy(group->rank[i].works, works, nr * sizeof(*works));
+	}
+}
+
+static void unload_all(struct group *group)
+{
+	unsigned int i;
+
+	for (i = 0; i < STREAM_RANKS; i++)
+		unload(&group->rank[i]);
+}
+
+static NRT_STATUS open_with_limit(const char *seconds)
+{
+	setenv("NEURON_RT_EXEC_TIMEOUT", seconds, 1);
+	nrt_close();
+	return nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "");
+}
+
+/* CC-cores of a logical core. */
+static unsigned int nr_streams(void)
+{
+	const char *lnc = getenv("NEURON_LOGICAL_NC_CONFIG");
+	nrt_instance_info_t info = { 0 };
+
+	if (nrt_get_instance_info(&info, sizeof(info)))
+		return 0;
+	if (info.family == NRT_INSTANCE_TRN1 || info.family == NRT_INSTANCE_TRN1N ||
+	    info.family == NRT_INSTANCE_INF2)
+		return 3;
+	return lnc && !strcmp(lnc, "2") ? 4 : 2;
+}
+
+FIXTURE_SETUP(streams)
+{
+	if (!rig_chips())
+		SKIP(return, "no neuron device");
+	memset(self->group.rank, 0, sizeof(self->group.rank));
+	/* The host reference adds in the order of a mesh. */
+	setenv("NEURON_EMU_CC_ALGORITHM", "mesh", 1);
+	ASSERT_EQ(NRT_SUCCESS, open_with_limit("20"));
+	ASSERT_EQ(NRT_SUCCESS, nrt_get_visible_vnc_count(&self->group.cores));
+	self->group.streams = nr_streams();
+	ASSERT_LE(2, self->group.streams);
+}
+
+FIXTURE_TEARDOWN(streams)
+{
+	unload_all(&self->group);
+	nrt_close();
+}
+
+/* --- Results --- */
+
+TEST_F_TIMEOUT(streams, beside_each_other, LIMIT_S)
+{
+	static const unsigned int ranks[] = { 2, 4 };
+	struct stream_work works[4];
+	unsigned int i, round;
+
+	for (i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
+		works[0] = work_of(STREAM_SUM, 0, 700, ranks[i], ranks[i], false);
+		works[1] = work_of(STREAM_SUM, 1, 300, ranks[i], 2, true);
+		works[2] = work_of(STREAM_GATHER, 0, 65, ranks[i], 2, false);
+		works[3] = work_of(STREAM_SCATTER, self->group.streams - 1, 129, ranks[i], ranks[i],
+				   true);
+		set_ranks(&self->group, ranks[i], works, 4);
+		expect(_metadata, self->group.rank, ranks[i], load, NRT_SUCCESS);
+		for (round = 0; round < ROUNDS; round++)
+			expect(_metadata, self->group.rank, ranks[i], execute, NRT_SUCCESS);
+		unload_all(&self->group);
+	}
+}
+
+static struct stream_work any_work(unsigned int streams, unsigned int ranks, uint32_t *seed)
+{
+	static const unsigned int most[] = { 10, 1000, 20000 };
+	enum stream_op op = next(seed) % STREAM_OPS;
+	unsigned int stream = next(seed) % streams;
+	unsigned int floats = 1 + next(seed) % most[next(seed) % 3];
+	unsigned int size = next(seed) % 2 ? ranks : 2;
+
+	return work_of(op, stream, floats, ranks, size, next(seed) % 2);
+}
+
+/* Streams, operations, sizes, groups and starts by chance. */
+TEST_F_TIMEOUT(streams, by_chance, LIMIT_S)
+{
+	struct stream_work works[STREAM_WORKS];
+	unsigned int chance, i, nr, ranks;
+	uint32_t seed = 5;
+
+	for (chance = 0; chance < CHANCES; chance++) {
+		/* Nobody has met others before. */
+		ASSERT_EQ(NRT_SUCCESS, open_with_limit("20"));
+		ranks = next(&seed) % 2 ? 4 : 2;
+		nr = 1 + next(&seed) % (STREAM_WORKS / 2);
+		for (i = 0; i < nr; i++)
+			works[i] = any_work(self->group.streams, ranks, &seed);
+		/* Behind one that comes before it in the list nobody waits for ever. */
+		for (i = 1; i < nr; i++)
+			if (!(next(&seed) % 3))
+				works[i].after = (int)(next(&seed) % i);
+		set_ranks(&self->group, ranks, works, nr);
+		for (i = 0; i < ranks; i++)
+			self->group.rank[i].joins = chance % 2;
+		expect(_metadata, self->group.rank, ranks, load, NRT_SUCCESS);
+		expect(_metadata, self->group.rank, ranks, execute, NRT_SUCCESS);
+		expect(_metadata, self->group.rank, ranks, execute, NRT_SUCCESS);
+		unload_all(&self->group);
+	}
+}
+
+/*
+ * More of them than a CC-core has semaphores for, of which each takes 25: those of a stream share
+ * some, with barriers.
+ */
+TEST_F_TIMEOUT(streams, crowded, LIMIT_S)
+{
+	struct stream_work works[STREAM_WORKS];
+	unsigned int i, ranks = STREAM_RANKS;
+
+	if (self->group.cores < ranks)
+		SKIP(return, "too few cores");
+	for (i = 0; i < STREAM_WORKS; i++)
+		works[i] = work_of(i % 2 ? STREAM_SUM : STREAM_GATHER, i % 5 == 4, 100 + i, ranks,
+				   ranks, false);
+	set_ranks(&self->group, ranks, works, STREAM_WORKS);
+	expect(_metadata, self->group.rank, ranks, load, NRT_SUCCESS);
+	for (i = 0; i < ROUNDS; i++)
+		expect(_metadata, self->group.rank, ranks, execute, NRT_SUCCESS);
+	unload_all(&self->group);
+}
+
+/* --- What they wait for --- */
+
+/*
+ * The first one is started when the second is complete. On one stream that would never end, because
+ * there the second waits for the first.
+ */
+TEST_F_TIMEOUT(streams, wait_for_nothing_of_each_other, LIMIT_S)
+{
+	struct stream_work works[] = {
+		work_of(STREAM_SUM, 0, 40, 2, 2, false), work_of(STREAM_MOST, 1, 50, 2, 2, false),
+	};
+
+	works[0].after = 1;
+	set_ranks(&self->group, 2, works, 2);
+	expect(_metadata, self->group.rank, 2, load, NRT_SUCCESS);
+	expect(_metadata, self->group.rank, 2, execute, NRT_SUCCESS);
+	unload_all(&self->group);
+	works[0].stream = 1;
+	works[1].stream = 0;
+	set_ranks(&self->group, 2, works, 2);
+	expect(_metadata, self->group.rank, 2, load, NRT_SUCCESS);
+	expect(_metadata, self->group.rank, 2, execute, NRT_SUCCESS);
+}
+
+static void *sum_on_host(void *arg)
+{
+	struct rank *rank = arg;
+	uint32_t group[STREAM_RANKS] = { 0, 1, 2, 3 };
+	nrt_cc_comm_t comm = {
+		.replica_group = group, .rank = rank->number, .rank_n = rank->ranks,
+		.ctx_device_id = rank->number, .ctx_device_count = rank->ranks,
+		.vnc = (uint32_t)rank->vnc,
+	};
+	nrt_tensor_list_t in = { &rank->x, 1 }, out = { &rank->x, 1 };
+	nrta_error_tracker_t *tracker = NULL;
+	struct pollfd end = { .events = POLLIN };
+	nrt_cc_context_t *context;
+	const nrta_error_t *list;
+	size_t nr = 0;
+
+	rank->status = nrta_error_tracker_create((uint32_t)rank->vnc, &tracker) ?:
+		       nrta_cc_prepare(&comm, &in, &out, NRT_DTYPE_FLOAT32, NRT_OP_ADD,
+				       NRT_CC_ALLREDUCE, &context) ?:
+		       nrta_cc_schedule(&context, 0, tracker, &rank->seq) ?:
+		       nrta_get_completion_handle(rank->seq, &end.fd);
+	if (rank->status)
+		return NULL;
+	poll(&end, 1, LONG_MS);
+	close(end.fd);
+	rank->status = nrta_error_tracker_get_list(tracker, &list, &nr) ?:
+		       nr ? (NRT_STATUS)list[0].error_code : NRT_SUCCESS;
+	nrta_error_tracker_destroy(tracker);
+	return NULL;
+}
+
+/* The last stream has the CC-core of the collectives that the host asks for. */
+TEST_F_TIMEOUT(streams, beside_those_of_the_host, LIMIT_S)
+{
+	struct stream_work works[MAX_STREAMS];
+	unsigned int i;
+
+	for (i = 0; i < self->group.streams; i++)
+		works[i] = work_of(STREAM_SUM, i, 200 + i, 4, 4, false);
+	set_ranks(&self->group, 4, works, self->group.streams);
+	for (i = 0; i < 4; i++)
+		self->group.rank[i].joins = true;
+	expect(_metadata, self->group.rank, 4, load, NRT_SUCCESS);
+	for (i = 0; i < ROUNDS; i++) {
+		expect(_metadata, self->group.rank, 4, execute, NRT_SUCCESS);
+		expect(_metadata, self->group.rank, 4, sum_on_host, NRT_SUCCESS);
+	}
+}
+
+/* --- What is refused --- */
+
+TEST_F_TIMEOUT(streams, no_such_stream, LIMIT_S)
+{
+	struct stream_work work = work_of(STREAM_SUM, self->group.streams, 10, 2, 2, false);
+	char text[64];
+	const char *log;
+
+	if (self->group.streams == MAX_STREAMS)
+		SKIP(return, "there are all streams that a NEFF can name");
+	snprintf(text, sizeof(text), "collective 0 is on stream %u", self->group.streams);
+	set_ranks(&self->group, 2, &work, 1);
+	rig_catch();
+	load(&self->group.rank[0]);
+	log = rig_caught();
+	EXPECT_EQ(NRT_INVALID, self->group.rank[0].status);
+	EXPECT_TRUE(rig_has(log, text)) TH_LOG("%s", log);
+	snprintf(text, sizeof(text), "its streams are 0 to %u", self->group.streams - 1);
+	EXPECT_TRUE(rig_has(log, text)) TH_LOG("%s", log);
+}
+
+/* The ranks of a world load, and do not agree. The world goes on. */
+static void expect_disagreement(struct __test_metadata *_metadata, struct group *group,
+				const char *text)
+{
+	const char *log;
+	unsigned int i;
+
+	rig_catch();
+	in_threads(group->rank, 4, load);
+	log = rig_caught();
+	EXPECT_TRUE(rig_has(log, text)) TH_LOG("%s", log);
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(NRT_INVALID, group->rank[i].status);
+	unload_all(group);
+}
+
+TEST_F_TIMEOUT(streams, ranks_that_do_not_agree, LIMIT_S)
+{
+	const struct stream_work works[] = {
+		work_of(STREAM_SUM, 0, 40, 4, 4, false), work_of(STREAM_SUM, 1, 50, 4, 2, false),
+	};
+	unsigned int i;
+
+	set_ranks(&self->group, 4, works, 2);
+	for (i = 0; i < 4; i++)
+		self->group.rank[i].joins = true;
+	self->group.rank[2].works[1].stream = 0;
+	expect_disagreement(_metadata, &self->group, "collective 1 of the model is on stream ");
+	for (i = 0; i < 4; i++)
+		self->group.rank[i].joins = false;
+	self->group.rank[2].works[1].stream = 1;
+	self->group.rank[2].works[1].floats = 51;
+	self->group.rank[3].works[1].floats = 52;
+	expect_disagreement(_metadata, &self->group, "stream 1: the ranks do not agree");
+	self->group.rank[2].works[1].floats = 50;
+	self->group.rank[3].works[1].floats = 50;
+	expect(_metadata, self->group.rank, 4, load, NRT_SUCCESS);
+	expect(_metadata, self->group.rank, 4, execute, NRT_SUCCESS);
+}
+
+/*
+ * A rank does not come. Stream 0 needs nobody, or waits for the model, which waits for stream 1: in
+ * both cases that is where the rank is missed.
+ */
+TEST_F_TIMEOUT(streams, rank_that_is_missing, LIMIT_S)
+{
+	struct stream_work works[] = {
+		work_of(STREAM_SUM, 0, 40, 4, 1, false), work_of(STREAM_SUM, 1, 50, 4, 4, false),
+	};
+	const char *log;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(NRT_SUCCESS, open_with_limit("8"));
+		works[0].after = i ? 1 : -1;
+		set_ranks(&self->group, 4, works, 2);
+		expect(_metadata, self->group.rank, 4, load, NRT_SUCCESS);
+		expect(_metadata, self->group.rank, 4, execute, NRT_SUCCESS);
+		rig_catch();
+		in_threads(self->group.rank, 3, execute);
+		log = rig_caught();
+		EXPECT_TRUE(rig_has(log, "on stream 1, in step ")) TH_LOG("%s", log);
+		EXPECT_TRUE(rig_has(log, "waits for rank 3")) TH_LOG("%s", log);
+		EXPECT_EQ(NRT_TIMEOUT, self->group.rank[0].status);
+		expect(_metadata, self->group.rank, 4, execute, NRT_SUCCESS);
+		unload_all(&self->group);
+	}
+}
+
+/* --- How long they take --- */
+
+static void *join_times(void *arg)
+{
+	static const uint32_t all[] = { 0, 1, 2, 3 };
+	struct rank *rank = arg;
+
+	load(rank);
+	if (!rank->status)
+		rank->status = nrt_emu_join_group_times((uint32_t)rank->vnc, all, 4);
+	return NULL;
+}
+
+static void *execute_timed(void *arg)
+{
+	struct rank *rank = arg;
+	struct pollfd end = { .events = POLLIN };
+	nrt_emu_group_time_t time = { 0 };
+
+	rank->status = nrta_execute_schedule(rank->model, rank->inputs, rank->outputs, 0, NULL,
+					     &rank->seq) ?:
+		       nrta_get_completion_handle(rank->seq, &end.fd);
+	if (rank->status)
+		return NULL;
+	poll(&end, 1, LONG_MS);
+	close(end.fd);
+	rank->status = nrt_emu_get_group_time((uint32_t)rank->vnc, rank->seq, LONG_MS, &time,
+					      sizeof(time));
+	if (!rank->status && time.flags)
+		rank->status = NRT_FAILURE;
+	rank->ns = time.end_ns - time.start_ns;
+	return NULL;
+}
+
+/* Of 4 ranks, after a first execution. */
+static uint64_t time_of(struct __test_metadata *_metadata, struct group *group,
+			const struct stream_work *works, unsigned int nr)
+{
+	unsigned int i;
+
+	set_ranks(group, 4, works, nr);
+	for (i = 0; i < 4; i++)
+		group->rank[i].joins = true;
+	expect(_metadata, group->rank, 4, join_times, NRT_SUCCESS);
+	expect(_metadata, group->rank, 4, execute_timed, NRT_SUCCESS);
+	expect(_metadata, group->rank, 4, execute_timed, NRT_SUCCESS);
+	unload_all(group);
+	return group->rank[0].ns;
+}
+
+/* Two pairs of chips beside each other, and the same the other way round: no link has both. */
+TEST_F_TIMEOUT(streams, times, LIMIT_S)
+{
+	struct stream_work works[] = {
+		work_of(STREAM_SUM, 0, MANY_FLOATS, 4, 2, false),
+		work_of(STREAM_SUM, 0, MANY_FLOATS, 4, 2, false),
+	};
+	static const uint32_t other[] = { 1, 2, 3, 0 };
+	uint64_t first, second, one, two;
+
+	if (!rig_embedded())
+		SKIP(return, "only chips in the process have such times");
+	setenv("NEURON_EMU_CC_ALGORITHM", "ring", 1);
+	ASSERT_EQ(NRT_SUCCESS, open_with_limit("120"));
+	works[0].bare = true;
+	works[1].bare = true;
+	memcpy(works[1].ranks, other, sizeof(other));
+	first = time_of(_metadata, &self->group, &works[0], 1);
+	second = time_of(_metadata, &self->group, &works[1], 1);
+	one = time_of(_metadata, &self->group, works, 2);
+	works[1].stream = 1;
+	two = time_of(_metadata, &self->group, works, 2);
+	TH_LOG("%llu and %llu ns; %llu on one stream, %llu on two", (unsigned long long)first,
+	       (unsigned long long)second, (unsigned long long)one, (unsigned long long)two);
+	EXPECT_LT((first + second) * 9 / 10, one);
+	EXPECT_GT((first + second) * 11 / 10, one);
+	EXPECT_LT(two, (first + second) * 7 / 10);
+}
+
+TEST_HARNESS_MAIN
