@@ -24,13 +24,16 @@ const char *nrt_plan_choice_name(const struct nrt_plan_choice *choice, char name
 
 void nrt_plan_print(FILE *file, const struct nrt_plan *plan)
 {
-	char name[32];
+	char name[32], stream[16] = "";
 
-	fprintf(file, "%s%s%s of %u ranks, %" PRIu64 " elements of %s a block, by %s on %s\n",
+	if (plan->stream)
+		snprintf(stream, sizeof(stream), ", stream %u", plan->stream);
+	fprintf(file, "%s%s%s of %u ranks, %" PRIu64 " elements of %s a block, by %s on %s%s\n",
 		nrt_plan_op_name(plan->op), plan->reduce ? " " : "",
 		plan->reduce ? nrt_plan_reduce_name(plan->reduce) : "", plan->nr_ranks,
 		plan->count, nrt_plan_type_name(plan->dtype),
-		nrt_plan_choice_name(&plan->choice, name), nrt_plan_topology_name(plan->topology));
+		nrt_plan_choice_name(&plan->choice, name), nrt_plan_topology_name(plan->topology),
+		stream);
 	fprintf(file,
 		"%u channels, %u steps; input %llu B, output %llu B, scratch %llu B a rank%s\n",
 		plan->nr_channels, plan->nr_steps,

@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -98,19 +100,20 @@ static void expect_refusal(const struct nrt_plan_ask *ask, const char *text)
 /* A request that makes no sense has a line that says why. */
 static void test_refused(void **state)
 {
-	static const char *const texts[6] = {
+	static const char *const texts[7] = {
 		"all_reduce: a group has 1 to 256 ranks, and this one 257",
 		"all_reduce: type int64 can only be copied",
 		"all_reduce needs a reduction: add, min or max",
 		"all_reduce of 6 ranks cannot be done by rdh: the ranks are no power of two",
 		"the algorithm \"quick\" is unknown: ring, mesh, mesh1, kangaring, rdh, hier, hier:INTRA+INTER or chip:INTRA+INTER",
 		"all_reduce: priority 4 is not one of 0 to 3",
+		"all_reduce: stream 4 is not one of 0 to 3",
 	};
 	const struct nrt_plan_ask good = {
 		.op = NRT_PLAN_ALL_REDUCE, .reduce = NRT_PLAN_ADD, .dtype = NEURON_DTYPE_BF16,
 		.count = 10, .nr_ranks = 6,
 	};
-	struct nrt_plan_ask bad[6] = { good, good, good, good, good, good };
+	struct nrt_plan_ask bad[7] = { good, good, good, good, good, good, good };
 	struct nrt_error error;
 	struct nrt_plan *plan;
 	unsigned int i;
@@ -122,10 +125,52 @@ static void test_refused(void **state)
 	bad[3].algorithm = "rdh";
 	bad[4].algorithm = "quick";
 	bad[5].priority = NRT_PLAN_PRIORITIES;
-	for (i = 0; i < 6; i++)
+	bad[6].stream = NRT_PLAN_STREAMS;
+	for (i = 0; i < 7; i++)
 		expect_refusal(&bad[i], texts[i]);
 	assert_int_equal(nrt_plan_make(&good, &plan, &error), NRT_SUCCESS);
 	nrt_plan_free(plan);
+}
+
+/* The plan on @stream as text, for free(). */
+static char *plan_text(uint8_t stream)
+{
+	const struct nrt_plan_ask ask = {
+		.op = NRT_PLAN_ALL_REDUCE, .reduce = NRT_PLAN_ADD, .dtype = NEURON_DTYPE_FP32,
+		.count = 10, .nr_ranks = 2, .algorithm = "ring", .stream = stream,
+	};
+	struct nrt_plan_program program;
+	struct nrt_error error;
+	struct nrt_plan *plan;
+	size_t size;
+	char *text;
+	FILE *file = open_memstream(&text, &size);
+
+	assert_non_null(file);
+	assert_int_equal(nrt_plan_make(&ask, &plan, &error), NRT_SUCCESS);
+	assert_int_equal(nrt_plan_program(plan, 1, &program, &error), NRT_SUCCESS);
+	nrt_plan_print(file, plan);
+	nrt_plan_print_program(file, plan, &program);
+	fclose(file);
+	nrt_plan_program_fini(&program);
+	nrt_plan_free(plan);
+	return text;
+}
+
+/* The first line names a stream but the usual one. The rest is the same on all. */
+static void test_stream(void **state)
+{
+	char *usual = plan_text(0), *other = plan_text(3);
+	const char *end = strchr(usual, '\n'), *end_of_other = strchr(other, '\n');
+
+	(void)state;
+	assert_null(strstr(usual, "stream"));
+	assert_int_equal(strncmp(end_of_other - strlen(", stream 3"), ", stream 3\n",
+				 strlen(", stream 3\n")), 0);
+	assert_int_equal(strncmp(usual, other, end - usual), 0);
+	assert_string_equal(end, end_of_other);
+	free(usual);
+	free(other);
 }
 
 /* Ranks that do not lie as an algorithm needs it: it says what is wrong with their places. */
@@ -255,6 +300,7 @@ int main(void)
 		cmocka_unit_test(test_choices),
 		cmocka_unit_test(test_balance),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_stream),
 		cmocka_unit_test(test_topology_refused),
 	};
 

@@ -28,6 +28,7 @@ enum {
 	OPTION_ROOT,
 	OPTION_SHAPE,
 	OPTION_SIMULATE,
+	OPTION_STREAM,
 	OPTION_TOPOLOGY,
 };
 
@@ -71,6 +72,7 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "simulate", OPTION_SIMULATE, "SEED", OPTION_ARG_OPTIONAL,
 	  "check the plan, run all ranks in host memory, and compare the results", 0 },
+	{ "stream", OPTION_STREAM, "N", 0, "which stream of a model it is on; without it 0", 0 },
 	{ "topology", OPTION_TOPOLOGY, "NAME", 0,
 	  "what joins the chips: any, ring, torus2d, torus3d or switch; without it any", 0 },
 	{ 0 }
@@ -213,6 +215,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_SIMULATE:
 		arguments->simulates = true;
 		arguments->seed = arg ? parse_number(arg, 0, UINT64_MAX, "--simulate", state) : 1;
+		break;
+	case OPTION_STREAM:
+		ask->stream = (uint8_t)parse_number(arg, 0, NRT_PLAN_STREAMS - 1, "--stream",
+						    state);
 		break;
 	case OPTION_TOPOLOGY:
 		ask->topology = parse_name(arg, NRT_PLAN_NR_TOPOLOGIES, topology_name, "topology",
