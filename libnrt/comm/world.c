@@ -23,7 +23,7 @@ NRT_STATUS nrt_worlds_init(struct nrt_worlds *worlds, unsigned int nr,
 			   struct nrt_meetings *meetings, const struct nrt_env *env,
 			   struct nrt_error *error)
 {
-	const size_t slots = (size_t)NRT_MAX_STREAMS * nr;
+	const size_t slots = (size_t)NRT_MAX_CC * nr;
 
 	*worlds = (struct nrt_worlds){
 		.meetings = meetings,
@@ -119,7 +119,7 @@ static bool are_free(const uint64_t *sems, unsigned int first, unsigned int coun
 /* Where the tables have @cc. */
 static unsigned int slot_of(const struct nrt_world *world, const struct nrt_core *cc)
 {
-	return NRT_MAX_STREAMS * world->vcore->vnc + (unsigned int)(cc - world->vcore->cc);
+	return NRT_MAX_CC * world->vcore->vnc + (unsigned int)(cc - world->vcore->cc);
 }
 
 NRT_STATUS nrt_world_take_sems(struct nrt_world *world, const struct nrt_core *cc,

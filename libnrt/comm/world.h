@@ -102,7 +102,7 @@ struct nrt_world {
  * @last: number of the youngest world that a rank of this process began
  * @world, @nr: by core, or NULL
  * @models: by core: models with collectives
- * @sems: by core, NRT_MAX_STREAMS CC-cores of each: semaphores that are taken
+ * @sems: by core, NRT_MAX_CC CC-cores of each: semaphores that are taken
  * @dirty: likewise: semaphores that need not be clear, because a world failed that used them
  * @next_sem: likewise: where the next ones are looked for first. So late posts of a rank that was
  *	given up do not meet those of a new group soon

@@ -304,30 +304,29 @@ static NRT_STATUS fill_cores(struct nrt_machine *machine, struct nrt_device *dev
 	return NRT_SUCCESS;
 }
 
-/* CC-cores of a core: the cores of a chip have equal parts of them. */
-static unsigned int cc_per_core(const struct nrt_device *device)
-{
-	return device->info.nr_cc_cores / device->info.nr_cores;
-}
-
-/* CC-core @i of the process, of those of its core the one with number @i % @per. */
+/*
+ * CC-core @i of the process, of those of its core the one with number @i % @per. The cores of a
+ * chip have equal parts of its CC-cores.
+ */
 static void fill_cc_core(struct nrt_machine *machine, unsigned int i, unsigned int per)
 {
 	const struct nrt_core *core = &machine->cores[i / per];
+	const struct drm_neuron_device_info *info = &core->device->info;
 	struct nrt_core *cc = &machine->cc_cores[i];
 
 	if (!core->device->nr_cc_cores++)
 		core->device->cc_cores = cc;
 	cc->device = core->device;
 	cc->number = core->number;
-	cc->index = core->device->info.first_cc_core + core->index * per + i % per;
+	cc->index = info->first_cc_core + core->index * (info->nr_cc_cores / info->nr_cores) +
+		    i % per;
 	cc->stack = core->stack;
 	pthread_mutex_init(&cc->lock, NULL);
 }
 
 static NRT_STATUS make_cc_cores(struct nrt_machine *machine, struct nrt_error *error)
 {
-	unsigned int per = cc_per_core(machine->devices[0]);
+	unsigned int per = nrt_cc_per_core(&machine->devices[0]->info, machine->lnc);
 	unsigned int i;
 
 	if (!per)

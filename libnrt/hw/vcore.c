@@ -49,6 +49,13 @@ enum nrt_plan_topology nrt_vcore_topology(const struct nrt_vcore *vcore)
 	return nrt_topology_of(links, nr);
 }
 
+unsigned int nrt_cc_per_core(const struct drm_neuron_device_info *info, unsigned int lnc)
+{
+	unsigned int per = info->nr_cc_cores / info->nr_cores, most = NRT_MAX_CC / lnc;
+
+	return per < most ? per : most;
+}
+
 /* The physical core, counted in @vcore, whose CC-core does @stream. */
 static unsigned int core_of_stream(const struct nrt_vcore *vcore, unsigned int stream)
 {

@@ -15,6 +15,9 @@
 /* Streams of collectives of a model: each has a CC-core. */
 #define NRT_MAX_STREAMS	NRT_PLAN_STREAMS
 
+/* CC-cores of a virtual core: those of the streams, and that of collectives of the host. */
+#define NRT_MAX_CC	(NRT_MAX_STREAMS + 1)
+
 /* Jobs of a submission: of the physical cores, and of CC-cores. */
 #define NRT_MAX_JOBS	(NRT_MAX_LNC + NRT_MAX_STREAMS)
 
@@ -76,13 +79,29 @@ enum nrt_plan_topology nrt_vcore_topology(const struct nrt_vcore *vcore);
 enum nrt_plan_topology nrt_topology_of(const struct drm_neuron_link_info *links, unsigned int nr);
 
 /*
- * The CC-core for stream @stream of the collectives of models, or NULL: there are as many streams
- * as CC-cores. Collectives of the host are on the first CC-core, which is that of the last stream.
+ * How many CC-cores each physical core of a chip has, as far as a virtual core of @lnc physical
+ * ones can use them.
  */
+unsigned int nrt_cc_per_core(const struct drm_neuron_device_info *info, unsigned int lnc);
+
+/*
+ * How many streams there are for collectives of models. The first CC-core is not one of them, if
+ * there is another one, because those of the host are there. Which of an execution and a
+ * collective of the host comes first is chance on each rank: on one CC-core ranks could wait for
+ * each other.
+ */
+static inline unsigned int nrt_vcore_streams(const struct nrt_vcore *vcore)
+{
+	return vcore->nr_cc > 1 ? vcore->nr_cc - 1 : vcore->nr_cc;
+}
+
+/* The CC-core for stream @stream of the collectives of models, or NULL. */
 static inline struct nrt_core *nrt_vcore_stream_cc(const struct nrt_vcore *vcore,
 						   unsigned int stream)
 {
-	return stream < vcore->nr_cc ? &vcore->cc[(stream + 1) % vcore->nr_cc] : NULL;
+	if (stream >= nrt_vcore_streams(vcore))
+		return NULL;
+	return &vcore->cc[(stream + 1) % vcore->nr_cc];
 }
 
 /* How many CC-cores each physical core has. */

@@ -112,19 +112,19 @@ static NRT_STATUS check_lnc(const struct neff *neff, const struct nrt_machine *m
 }
 
 /* Each stream of collectives has a CC-core of the core. */
-static NRT_STATUS check_streams(const struct neff *neff, const struct nrt_vcore *vcore,
+static NRT_STATUS check_cc_cores(const struct neff *neff, const struct nrt_vcore *vcore,
 				struct nrt_error *error)
 {
 	const struct neff_graph *graph = &neff->graphs[0];
-	unsigned int i, stream;
+	unsigned int nr = nrt_vcore_streams(vcore), i, stream;
 
 	for (i = 0; i < graph->nr_collectives; i++) {
 		stream = graph->collectives[i].stream;
-		if (stream && stream >= vcore->nr_cc)
+		if (stream && stream >= nr)
 			return nrt_error_set(error, NRT_INVALID,
-					     "model \"%.64s\": collective %u is on stream %u, and a logical core of %u here has %u CC-cores: its streams are 0 to %u",
+					     "model \"%.64s\": collective %u is on stream %u, and a logical core of %u here has %u CC-cores, the first one for collectives of the host: its streams are 0 to %u",
 					     neff->name, i, stream, vcore->nr, vcore->nr_cc,
-					     vcore->nr_cc ? vcore->nr_cc - 1 : 0);
+					     nr ? nr - 1 : 0);
 	}
 	return NRT_SUCCESS;
 }
@@ -191,7 +191,7 @@ static NRT_STATUS fill(struct nrt_model *model, const struct nrt_load *load,
 	if (neff_read(load->bytes, load->size, &limits, &model->neff, error) ||
 	    check_peers(model->neff, load->peers, error) ||
 	    check_lnc(model->neff, model->machine, error) ||
-	    check_streams(model->neff, model->vcore, error))
+	    check_cc_cores(model->neff, model->vcore, error))
 		return error->status;
 	nrt_load_step(times, NRT_LOAD_NEFF);
 	for (i = 0; i < model->vcore->nr; i++)

@@ -105,4 +105,43 @@ TEST(links_tell_the_topology)
 	EXPECT_EQ(NRT_PLAN_TORUS2D, topology_of(4, NEURON_LINK_PEER_NONE));
 }
 
+/* Those of the streams, and one. */
+TEST(cc_cores_that_can_be_used)
+{
+	struct drm_neuron_device_info info = { .nr_cores = 2, .nr_cc_cores = 6 };
+
+	EXPECT_EQ(3, nrt_cc_per_core(&info, 1));
+	EXPECT_EQ(NRT_MAX_CC / 2, nrt_cc_per_core(&info, 2));
+	info.nr_cc_cores = 40;
+	EXPECT_EQ(NRT_MAX_CC, nrt_cc_per_core(&info, 1));
+	info.nr_cc_cores = 0;
+	EXPECT_EQ(0, nrt_cc_per_core(&info, 1));
+}
+
+static unsigned int streams_of(unsigned int nr_cc)
+{
+	struct nrt_core cc[NRT_MAX_CC];
+	struct nrt_vcore vcore = { .nr = 1, .cc = cc, .nr_cc = nr_cc };
+	unsigned int nr = 0;
+
+	while (nrt_vcore_stream_cc(&vcore, nr))
+		nr++;
+	return nr == nrt_vcore_streams(&vcore) ? nr : NRT_MAX_CC;
+}
+
+TEST(streams_leave_one_to_the_host)
+{
+	struct nrt_core cc[NRT_MAX_CC];
+	struct nrt_vcore vcore = { .nr = 1, .cc = cc, .nr_cc = NRT_MAX_CC };
+	unsigned int i;
+
+	EXPECT_EQ(0, streams_of(0));
+	EXPECT_EQ(1, streams_of(1));
+	EXPECT_EQ(1, streams_of(2));
+	EXPECT_EQ(3, streams_of(4));
+	EXPECT_EQ(NRT_MAX_STREAMS, streams_of(NRT_MAX_CC));
+	for (i = 0; i < NRT_MAX_STREAMS; i++)
+		EXPECT_TRUE(nrt_vcore_stream_cc(&vcore, i) != cc);
+}
+
 TEST_HARNESS_MAIN

@@ -19,18 +19,20 @@
 #include "rig.h"
 #include "stream_program.h"
 
-#define MAX_STREAMS	4
+#define MAX_STREAMS	3
 #define LIMIT_S		300
 #define ROUNDS		3
 #define CHANCES		8
 #define MANY_FLOATS	(1u << 20)
 #define LONG_MS		120000
+#define SUMS		8
 
 /**
  * struct rank - a rank with a model
  * @vnc, @number, @ranks: its core, and which rank of how many
  * @works, @nr: what its model does
  * @all: the ranks, and @seed: of the inputs
+ * @host_first: it asks for collectives of the host before it executes
  * @seq, @ns: its last request, and how long that took in device time
  */
 struct rank {
@@ -44,6 +46,7 @@ struct rank {
 	size_t in;
 	size_t out;
 	uint32_t seed;
+	bool host_first;
 	nrt_model_t *model;
 	nrt_tensor_t *x;
 	nrt_tensor_t *y;
@@ -239,7 +242,7 @@ static NRT_STATUS open_with_limit(const char *seconds)
 	return nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "");
 }
 
-/* CC-cores of a logical core. */
+/* CC-cores of a logical core, without that of the host. */
 static unsigned int nr_streams(void)
 {
 	const char *lnc = getenv("NEURON_LOGICAL_NC_CONFIG");
@@ -249,24 +252,50 @@ static unsigned int nr_streams(void)
 		return 0;
 	if (info.family == NRT_INSTANCE_TRN1 || info.family == NRT_INSTANCE_TRN1N ||
 	    info.family == NRT_INSTANCE_INF2)
-		return 3;
-	return lnc && !strcmp(lnc, "2") ? 4 : 2;
+		return 2;
+	return lnc && !strcmp(lnc, "2") ? 3 : 1;
+}
+
+static void set_up(struct __test_metadata *_metadata, struct group *group)
+{
+	memset(group->rank, 0, sizeof(group->rank));
+	/* The host reference adds in the order of a mesh. */
+	setenv("NEURON_EMU_CC_ALGORITHM", "mesh", 1);
+	ASSERT_EQ(NRT_SUCCESS, open_with_limit("20"));
+	ASSERT_EQ(NRT_SUCCESS, nrt_get_visible_vnc_count(&group->cores));
+	group->streams = nr_streams();
+	ASSERT_LE(1, group->streams);
 }
 
 FIXTURE_SETUP(streams)
 {
 	if (!rig_chips())
 		SKIP(return, "no neuron device");
-	memset(self->group.rank, 0, sizeof(self->group.rank));
-	/* The host reference adds in the order of a mesh. */
-	setenv("NEURON_EMU_CC_ALGORITHM", "mesh", 1);
-	ASSERT_EQ(NRT_SUCCESS, open_with_limit("20"));
-	ASSERT_EQ(NRT_SUCCESS, nrt_get_visible_vnc_count(&self->group.cores));
-	self->group.streams = nr_streams();
-	ASSERT_LE(2, self->group.streams);
+	set_up(_metadata, &self->group);
+	if (self->group.streams == 1)
+		SKIP(return, "a core has one stream");
 }
 
 FIXTURE_TEARDOWN(streams)
+{
+	unload_all(&self->group);
+	nrt_close();
+}
+
+/* However many streams there are. */
+FIXTURE(core)
+{
+	struct group group;
+};
+
+FIXTURE_SETUP(core)
+{
+	if (!rig_chips())
+		SKIP(return, "no neuron device");
+	set_up(_metadata, &self->group);
+}
+
+FIXTURE_TEARDOWN(core)
 {
 	unload_all(&self->group);
 	nrt_close();
@@ -306,7 +335,7 @@ static struct stream_work any_work(unsigned int streams, unsigned int ranks, uin
 }
 
 /* Streams, operations, sizes, groups and starts by chance. */
-TEST_F_TIMEOUT(streams, by_chance, LIMIT_S)
+TEST_F_TIMEOUT(core, by_chance, LIMIT_S)
 {
 	struct stream_work works[STREAM_WORKS];
 	unsigned int chance, i, nr, ranks;
@@ -378,42 +407,108 @@ TEST_F_TIMEOUT(streams, wait_for_nothing_of_each_other, LIMIT_S)
 	expect(_metadata, self->group.rank, 2, execute, NRT_SUCCESS);
 }
 
-static void *sum_on_host(void *arg)
+static NRT_STATUS wait_for_end(nrta_seq_t seq)
 {
-	struct rank *rank = arg;
+	struct pollfd end = { .events = POLLIN };
+	NRT_STATUS status = nrta_get_completion_handle(seq, &end.fd);
+	int nr;
+
+	if (status)
+		return status;
+	nr = poll(&end, 1, LONG_MS);
+	close(end.fd);
+	return nr == 1 ? NRT_SUCCESS : NRT_TIMEOUT;
+}
+
+/* Sums of @tensor of all ranks, which it becomes, asked for by the host. @seq: of the last one. */
+static NRT_STATUS schedule_sums(const struct rank *rank, nrt_tensor_t *tensor,
+				nrta_error_tracker_t *tracker, nrta_seq_t *seq)
+{
 	uint32_t group[STREAM_RANKS] = { 0, 1, 2, 3 };
 	nrt_cc_comm_t comm = {
 		.replica_group = group, .rank = rank->number, .rank_n = rank->ranks,
 		.ctx_device_id = rank->number, .ctx_device_count = rank->ranks,
 		.vnc = (uint32_t)rank->vnc,
 	};
-	nrt_tensor_list_t in = { &rank->x, 1 }, out = { &rank->x, 1 };
-	nrta_error_tracker_t *tracker = NULL;
-	struct pollfd end = { .events = POLLIN };
+	nrt_tensor_list_t list = { &tensor, 1 };
 	nrt_cc_context_t *context;
-	const nrta_error_t *list;
-	size_t nr = 0;
+	NRT_STATUS status = NRT_SUCCESS;
+	unsigned int i;
 
-	rank->status = nrta_error_tracker_create((uint32_t)rank->vnc, &tracker) ?:
-		       nrta_cc_prepare(&comm, &in, &out, NRT_DTYPE_FLOAT32, NRT_OP_ADD,
-				       NRT_CC_ALLREDUCE, &context) ?:
-		       nrta_cc_schedule(&context, 0, tracker, &rank->seq) ?:
-		       nrta_get_completion_handle(rank->seq, &end.fd);
-	if (rank->status)
-		return NULL;
-	poll(&end, 1, LONG_MS);
-	close(end.fd);
-	rank->status = nrta_error_tracker_get_list(tracker, &list, &nr) ?:
-		       nr ? (NRT_STATUS)list[0].error_code : NRT_SUCCESS;
-	nrta_error_tracker_destroy(tracker);
+	for (i = 0; i < SUMS && !status; i++)
+		status = nrta_cc_prepare(&comm, &list, &list, NRT_DTYPE_FLOAT32, NRT_OP_ADD,
+					 NRT_CC_ALLREDUCE, &context) ?:
+			 nrta_cc_schedule(&context, 0, tracker, seq);
+	return status;
+}
+
+/* Nothing waits for anything before the end. */
+static NRT_STATUS do_both(struct rank *rank, nrt_tensor_t *tensor, nrta_error_tracker_t *tracker)
+{
+	nrta_seq_t sums = 0, execution = 0;
+	NRT_STATUS status = NRT_SUCCESS;
+
+	if (rank->host_first)
+		status = schedule_sums(rank, tensor, tracker, &sums);
+	status = status ?: nrta_execute_schedule(rank->model, rank->inputs, rank->outputs, 0,
+						 tracker, &execution);
+	if (!status && !rank->host_first)
+		status = schedule_sums(rank, tensor, tracker, &sums);
+	return status ?: wait_for_end(execution) ?: wait_for_end(sums);
+}
+
+/* What the tracker has, and whether tensors have what the requests should leave. */
+static NRT_STATUS check_both(struct rank *rank, nrt_tensor_t *tensor,
+			     nrta_error_tracker_t *tracker)
+{
+	float *y = must_allocate(rank->out * sizeof(float)), sum = 0, expected = 1 + 2 + 3 + 4;
+	const nrta_error_t *list;
+	unsigned int i;
+	size_t nr = 0;
+	NRT_STATUS status;
+
+	for (i = 1; i < SUMS; i++)
+		expected *= (float)rank->ranks;
+	status = nrta_error_tracker_get_list(tracker, &list, &nr) ?:
+		 nr ? (NRT_STATUS)list[0].error_code : NRT_SUCCESS;
+	status = status ?: nrt_tensor_read(rank->y, y, 0, rank->out * sizeof(float)) ?:
+		 nrt_tensor_read(tensor, &sum, 0, sizeof(sum));
+	if (!status) {
+		check(rank, y);
+		rank->wrong += memcmp(&sum, &expected, sizeof(sum)) != 0;
+	}
+	free(y);
+	return status;
+}
+
+static void *execute_and_sum(void *arg)
+{
+	struct rank *rank = arg;
+	float *x = input_of(rank, rank->number), mine = (float)(rank->number + 1);
+	nrta_error_tracker_t *tracker = NULL;
+	nrt_tensor_t *tensor = NULL;
+
+	rank->status = nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, rank->vnc, sizeof(mine),
+					   "sum", &tensor) ?:
+		       nrt_tensor_write(tensor, &mine, 0, sizeof(mine)) ?:
+		       nrt_tensor_write(rank->x, x, 0, rank->in * sizeof(float)) ?:
+		       nrta_error_tracker_create((uint32_t)rank->vnc, &tracker) ?:
+		       do_both(rank, tensor, tracker) ?: check_both(rank, tensor, tracker);
+	if (tracker)
+		nrta_error_tracker_destroy(tracker);
+	nrt_tensor_free(&tensor);
+	free(x);
 	return NULL;
 }
 
-/* The last stream has the CC-core of the collectives that the host asks for. */
-TEST_F_TIMEOUT(streams, beside_those_of_the_host, LIMIT_S)
+/*
+ * With all streams, in which order ever each rank asks. Executions and collectives of the host do
+ * not wait for each other, or two ranks would that ask in different orders.
+ */
+TEST_F_TIMEOUT(core, beside_those_of_the_host, LIMIT_S)
 {
 	struct stream_work works[MAX_STREAMS];
-	unsigned int i;
+	unsigned int i, round;
 
 	for (i = 0; i < self->group.streams; i++)
 		works[i] = work_of(STREAM_SUM, i, 200 + i, 4, 4, false);
@@ -421,22 +516,21 @@ TEST_F_TIMEOUT(streams, beside_those_of_the_host, LIMIT_S)
 	for (i = 0; i < 4; i++)
 		self->group.rank[i].joins = true;
 	expect(_metadata, self->group.rank, 4, load, NRT_SUCCESS);
-	for (i = 0; i < ROUNDS; i++) {
-		expect(_metadata, self->group.rank, 4, execute, NRT_SUCCESS);
-		expect(_metadata, self->group.rank, 4, sum_on_host, NRT_SUCCESS);
+	for (round = 0; round < 2 * ROUNDS; round++) {
+		for (i = 0; i < 4; i++)
+			self->group.rank[i].host_first = round % 2 ? i % 2 : round & 2;
+		expect(_metadata, self->group.rank, 4, execute_and_sum, NRT_SUCCESS);
 	}
 }
 
 /* --- What is refused --- */
 
-TEST_F_TIMEOUT(streams, no_such_stream, LIMIT_S)
+TEST_F_TIMEOUT(core, no_such_stream, LIMIT_S)
 {
 	struct stream_work work = work_of(STREAM_SUM, self->group.streams, 10, 2, 2, false);
 	char text[64];
 	const char *log;
 
-	if (self->group.streams == MAX_STREAMS)
-		SKIP(return, "there are all streams that a NEFF can name");
 	snprintf(text, sizeof(text), "collective 0 is on stream %u", self->group.streams);
 	set_ranks(&self->group, 2, &work, 1);
 	rig_catch();
@@ -533,17 +627,12 @@ static void *join_times(void *arg)
 static void *execute_timed(void *arg)
 {
 	struct rank *rank = arg;
-	struct pollfd end = { .events = POLLIN };
 	nrt_emu_group_time_t time = { 0 };
 
 	rank->status = nrta_execute_schedule(rank->model, rank->inputs, rank->outputs, 0, NULL,
 					     &rank->seq) ?:
-		       nrta_get_completion_handle(rank->seq, &end.fd);
-	if (rank->status)
-		return NULL;
-	poll(&end, 1, LONG_MS);
-	close(end.fd);
-	rank->status = nrt_emu_get_group_time((uint32_t)rank->vnc, rank->seq, LONG_MS, &time,
+		       wait_for_end(rank->seq) ?:
+		       nrt_emu_get_group_time((uint32_t)rank->vnc, rank->seq, LONG_MS, &time,
 					      sizeof(time));
 	if (!rank->status && time.flags)
 		rank->status = NRT_FAILURE;
