@@ -422,18 +422,20 @@ static const struct nrt_time_place *places(struct nrt_model *model)
 	return model->cc->timed ? model->cc->places : NULL;
 }
 
-/* Somebody may ask for the times of the execution. */
+/* Somebody may ask for the times of the execution, request @seq, whose first job is @job. */
 static void keep_times(const struct nrt_model *model, uint64_t job, uint64_t seq)
 {
-	struct nrt_cc_times *times = model->cc->worlds->times;
 	const struct nrt_cc_cores *cc = &model->cc_cores;
 	struct nrt_vcore *vcore = model->vcore;
 	unsigned int i;
 
-	for (i = 0; i < vcore->nr; i++)
-		nrt_cc_times_add(times, vcore->vnc, seq, vcore->core[i], job++);
-	for (i = 0; i < cc->nr; i++)
-		nrt_cc_times_add(times, vcore->vnc, seq, cc->core[i], job++);
+	for (i = 0; i < vcore->nr + cc->nr; i++)
+		nrt_cc_times_add(model->cc->worlds->times, vcore->vnc, (struct nrt_cc_timed){
+			.seq = seq,
+			.first = !i,
+			.core = i < vcore->nr ? vcore->core[i] : cc->core[i - vcore->nr],
+			.job = job + i,
+		});
 }
 
 static void started(struct nrt_model *model, uint64_t job, uint64_t seq)

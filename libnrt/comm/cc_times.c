@@ -237,18 +237,10 @@ bool nrt_cc_times_next(struct nrt_world *world, unsigned int kind,
 
 /* --- Requests --- */
 
-/* A job of request @seq, perhaps its @first one. */
-struct timed {
-	uint64_t seq;
-	bool first;
-	struct nrt_core *core;
-	uint64_t job;
-};
-
 /* The newest one at @nr - 1 modulo NRT_CC_TIMES. */
 struct ring {
 	uint64_t nr;
-	struct timed *timed;
+	struct nrt_cc_timed *timed;
 };
 
 /**
@@ -285,15 +277,8 @@ void nrt_cc_times_free(struct nrt_cc_times *times)
 	free(times);
 }
 
-static void add(struct ring *ring, struct timed timed)
-{
-	timed.first = !ring->nr || ring->timed[(ring->nr - 1) % NRT_CC_TIMES].seq != timed.seq;
-	ring->timed[ring->nr++ % NRT_CC_TIMES] = timed;
-}
-
 /* Without memory nobody can ask for it. */
-void nrt_cc_times_add(struct nrt_cc_times *times, unsigned int vnc, uint64_t seq,
-		      struct nrt_core *core, uint64_t job)
+void nrt_cc_times_add(struct nrt_cc_times *times, unsigned int vnc, struct nrt_cc_timed timed)
 {
 	struct ring *ring = &times->ring[vnc];
 
@@ -301,16 +286,16 @@ void nrt_cc_times_add(struct nrt_cc_times *times, unsigned int vnc, uint64_t seq
 	if (!ring->timed)
 		ring->timed = calloc(NRT_CC_TIMES, sizeof(*ring->timed));
 	if (ring->timed)
-		add(ring, (struct timed){ .seq = seq, .core = core, .job = job });
+		ring->timed[ring->nr++ % NRT_CC_TIMES] = timed;
 	pthread_mutex_unlock(&times->lock);
 }
 
 /* The last job of request @seq before *@at, which counts jobs; false: there is none. */
 static bool find_before(struct nrt_cc_times *times, unsigned int vnc, uint64_t seq, uint64_t *at,
-			struct timed *found)
+			struct nrt_cc_timed *found)
 {
 	const struct ring *ring = &times->ring[vnc];
-	const struct timed *timed = NULL;
+	const struct nrt_cc_timed *timed = NULL;
 
 	pthread_mutex_lock(&times->lock);
 	if (*at > ring->nr)
@@ -339,7 +324,7 @@ NRT_STATUS nrt_cc_times_get(struct nrt_cc_times *times, unsigned int vnc, uint64
 			    int64_t deadline_ns, struct nrt_cc_time *time,
 			    struct nrt_error *error)
 {
-	struct timed timed = { 0 };
+	struct nrt_cc_timed timed = { 0 };
 	struct nrt_settled settled;
 	uint64_t at = UINT64_MAX;
 

@@ -45,9 +45,21 @@ struct nrt_cc_times;
 struct nrt_cc_times *nrt_cc_times_new(unsigned int cores);
 void nrt_cc_times_free(struct nrt_cc_times *times);
 
-/* Request @seq of core @vnc has @job on @core, which is a member of a group. */
-void nrt_cc_times_add(struct nrt_cc_times *times, unsigned int vnc, uint64_t seq,
-		      struct nrt_core *core, uint64_t job);
+/**
+ * struct nrt_cc_timed - a job that is a member of a group
+ * @seq: its request
+ * @first: no job of the request comes before it
+ * @core, @job: which one it is
+ */
+struct nrt_cc_timed {
+	uint64_t seq;
+	bool first;
+	struct nrt_core *core;
+	uint64_t job;
+};
+
+/* Core @vnc has begun another job. Jobs of other requests may come between those of one. */
+void nrt_cc_times_add(struct nrt_cc_times *times, unsigned int vnc, struct nrt_cc_timed timed);
 
 /**
  * struct nrt_cc_time - times of a request

@@ -341,14 +341,19 @@ static NRT_STATUS end_jobs(struct nrt_collective *collective, NRT_STATUS status,
 	return status;
 }
 
-/* Somebody may ask for the times of the request. */
-static void keep_times(const struct nrt_collective *collective, const struct nrt_cc_job *job)
+/* Somebody may ask for the times of the request, which has begun another job. */
+static void keep_times(const struct nrt_collective *collective)
 {
+	const struct nrt_cc_job *job = &collective->jobs[collective->begun];
 	const struct nrt_world *world = collective->world;
 
 	if (job->timed)
-		nrt_cc_times_add(world->worlds->times, world->vcore->vnc, collective->request.seq,
-				 job->running.cc, job->running.job);
+		nrt_cc_times_add(world->worlds->times, world->vcore->vnc, (struct nrt_cc_timed){
+			.seq = collective->request.seq,
+			.first = !collective->begun,
+			.core = job->running.cc,
+			.job = job->running.job,
+		});
 }
 
 static NRT_STATUS start(struct nrt_request *request)
@@ -367,7 +372,7 @@ static NRT_STATUS start(struct nrt_request *request)
 		if (nrt_cc_begin(collective->group, &collective->runs[collective->begun],
 				 &collective->jobs[collective->begun], error))
 			return end_jobs(collective, error->status, error);
-		keep_times(collective, &collective->jobs[collective->begun]);
+		keep_times(collective);
 		collective->begun++;
 	}
 	return NRT_SUCCESS;
