@@ -52,6 +52,7 @@ enum nrt_event_type {
  * @device_begin_ns, @device_end_ns: time of the device, of events that have it; else 0
  * @exec: the execution, of events that belong to one; else 0
  * @bytes: that were moved or loaded
+ * @stream: of the collectives that ran (cc_running)
  * @part, @engine, @pc, @tag: which instruction of which physical core told what (hw_notify)
  * @name: of the tensor or model, cut short if need be
  */
@@ -67,6 +68,7 @@ struct nrt_event {
 	uint64_t device_end_ns;
 	uint64_t exec;
 	uint64_t bytes;
+	uint32_t stream;
 	uint32_t part;
 	uint32_t engine;
 	uint32_t pc;

@@ -562,7 +562,8 @@ static NRT_STATUS make(struct nrt_worlds *worlds, struct nrt_model *model, uint3
 			continue;
 		core = nrt_vcore_stream_cc(model->vcore, i);
 		nrt_cc_stream_init(&cc->streams[cc->nr_streams++], model, i, core);
-		model->cc_cores.core[model->cc_cores.nr++] = core;
+		model->cc_cores.core[model->cc_cores.nr] = core;
+		model->cc_cores.stream[model->cc_cores.nr++] = i;
 	}
 	model->rank = rank;
 	model->cc = cc;

@@ -55,6 +55,7 @@ void nrt_exec_tell_device(const struct nrt_model *model, uint64_t exec,
 	for (i = 0; i < model->cc_cores.nr; i++) {
 		struct nrt_event one = collectives;
 
+		one.stream = model->cc_cores.stream[i];
 		tell_running(&one, &clock, &cc[i]);
 	}
 }

@@ -24,9 +24,11 @@
 /**
  * struct nrt_cc_cores - CC-cores that have a job in a submission
  * @core, @nr: in the order of their jobs, which is always that of their streams
+ * @stream: of each of them
  */
 struct nrt_cc_cores {
 	struct nrt_core *core[NRT_MAX_STREAMS];
+	unsigned int stream[NRT_MAX_STREAMS];
 	unsigned int nr;
 };
 

@@ -277,6 +277,8 @@ static void add_details(struct json_object *object, const struct nrt_event *even
 		add_int(object, "exec_id", event->exec);
 	if (event->bytes)
 		add_int(object, "size", event->bytes);
+	if (event->stream)
+		add_int(object, "stream", event->stream);
 	if (*event->name)
 		json_object_object_add(object, event->model ? "model_name" : "tensor_name",
 				       json_object_new_string(event->name));

@@ -12,9 +12,11 @@
 
 #include <nrt/nrt_async.h>
 #include <nrt/nrt_emu.h>
+#include <nrt/nrt_sys_trace.h>
 
 #include "kselftest_harness.h"
 
+#include "events.h"
 #include "must.h"
 #include "rig.h"
 #include "stream_program.h"
@@ -609,6 +611,52 @@ TEST_F_TIMEOUT(streams, rank_that_is_missing, LIMIT_S)
 		expect(_metadata, self->group.rank, 4, execute, NRT_SUCCESS);
 		unload_all(&self->group);
 	}
+}
+
+/* --- What is told of them --- */
+
+/* How many events of stream @stream there are, of which 0 is not named. */
+static unsigned int count_runs(struct json_object *events, int64_t stream)
+{
+	size_t i, all = json_object_array_length(events);
+	unsigned int nr = 0;
+
+	for (i = 0; i < all; i++) {
+		struct json_object *event = json_object_array_get_idx(events, i);
+
+		nr += !strcmp("cc_running", text_of(event, "name")) &&
+		      int_of(event, "stream") == (stream ? stream : -1);
+	}
+	return nr;
+}
+
+/* Each stream that is used has an event on each rank. */
+TEST_F_TIMEOUT(streams, events, LIMIT_S)
+{
+	struct stream_work works[] = {
+		work_of(STREAM_SUM, 0, 40, 2, 2, false),
+		work_of(STREAM_SUM, self->group.streams - 1, 50, 2, 2, false),
+	};
+	struct json_object *root, *events;
+	nrt_sys_trace_config_t *config;
+	char *text;
+	size_t size;
+
+	set_ranks(&self->group, 2, works, 2);
+	expect(_metadata, self->group.rank, 2, load, NRT_SUCCESS);
+	ASSERT_EQ(NRT_SUCCESS, nrt_sys_trace_config_allocate(&config));
+	nrt_sys_trace_config_set_defaults(config);
+	ASSERT_EQ(NRT_SUCCESS, nrt_sys_trace_start(config));
+	nrt_sys_trace_config_free(config);
+	expect(_metadata, self->group.rank, 2, execute, NRT_SUCCESS);
+	ASSERT_EQ(NRT_SUCCESS, nrt_sys_trace_fetch_events(&text, &size, NULL));
+	ASSERT_EQ(NRT_SUCCESS, nrt_sys_trace_stop());
+	events = parse_events(text, &root, NULL);
+	ASSERT_NE(NULL, events);
+	EXPECT_EQ(2, count_runs(events, 0));
+	EXPECT_EQ(2, count_runs(events, self->group.streams - 1));
+	json_object_put(root);
+	nrt_sys_trace_buffer_free(text);
 }
 
 /* --- How long they take --- */
