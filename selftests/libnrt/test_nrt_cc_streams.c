@@ -527,21 +527,34 @@ TEST_F_TIMEOUT(core, beside_those_of_the_host, LIMIT_S)
 
 /* --- What is refused --- */
 
+/* Also the ranks of a world hear it, which goes on. */
 TEST_F_TIMEOUT(core, no_such_stream, LIMIT_S)
 {
 	struct stream_work work = work_of(STREAM_SUM, self->group.streams, 10, 2, 2, false);
-	char text[64];
+	char stream[64], last[64];
+	unsigned int i, k;
 	const char *log;
 
-	snprintf(text, sizeof(text), "collective 0 is on stream %u", self->group.streams);
-	set_ranks(&self->group, 2, &work, 1);
-	rig_catch();
-	load(&self->group.rank[0]);
-	log = rig_caught();
-	EXPECT_EQ(NRT_INVALID, self->group.rank[0].status);
-	EXPECT_TRUE(rig_has(log, text)) TH_LOG("%s", log);
-	snprintf(text, sizeof(text), "its streams are 0 to %u", self->group.streams - 1);
-	EXPECT_TRUE(rig_has(log, text)) TH_LOG("%s", log);
+	snprintf(stream, sizeof(stream), "collective 0 is on stream %u", self->group.streams);
+	snprintf(last, sizeof(last), "its streams are 0 to %u", self->group.streams - 1);
+	for (i = 0; i < 2; i++) {
+		set_ranks(&self->group, 2, &work, 1);
+		for (k = 0; k < 2; k++)
+			self->group.rank[k].joins = i;
+		rig_catch();
+		in_threads(self->group.rank, 1 + i, load);
+		log = rig_caught();
+		EXPECT_TRUE(rig_has(log, stream)) TH_LOG("%s", log);
+		EXPECT_TRUE(rig_has(log, last)) TH_LOG("%s", log);
+		EXPECT_EQ(NRT_INVALID, self->group.rank[0].status);
+		EXPECT_EQ(i ? NRT_INVALID : NRT_SUCCESS, self->group.rank[1].status);
+	}
+	for (k = 0; k < 2; k++) {
+		self->group.rank[k].joins = false;
+		self->group.rank[k].works[0].stream = 0;
+	}
+	expect(_metadata, self->group.rank, 2, load, NRT_SUCCESS);
+	expect(_metadata, self->group.rank, 2, execute, NRT_SUCCESS);
 }
 
 /* The ranks of a world load, and do not agree. The world goes on. */

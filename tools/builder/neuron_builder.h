@@ -110,7 +110,7 @@ int nb_sibling_sem(struct nb_program *nb, const char *name, unsigned int first,
  * @root: of a broadcast, a place of the group
  * @priority: of its queues, 0 (the highest) to 3
  * @stream: 0 to 3: those of one stream are done in the order of the calls, those of different
- *	streams beside each other. A core has as many streams as CC-cores
+ *	streams beside each other. Not every core has all of them
  * @semaphore: nb_sem() that is incremented when the rank's part is complete; -1 in a program with
  *	nb_auto(), which then finds one and makes the waits of those that use @input and @output;
  *	not of a barrier
@@ -146,9 +146,9 @@ struct nb_collective {
 
 /*
  * Add a collective. Returns a variable of one word: a DMA of the word 1 to it starts the collective
- * when all before it on its stream are complete. Each execution starts all, once each, in the order
- * of the calls. If nb_auto() finds the semaphore, a set of one queue starts it, which does nothing
- * else but start others of the stream.
+ * when all before it on its stream are complete. Each execution starts all, once each. If nb_auto()
+ * finds the semaphore, a set of one queue starts it, which does nothing else but start others of
+ * the stream.
  */
 int nb_collective(struct nb_program *nb, const char *name, const struct nb_collective *what);
 
