@@ -145,8 +145,8 @@ NRT_STATUS nrt_world_take_sems(struct nrt_world *world, const struct nrt_core *c
 	if (i < NEURON_NR_SEMAPHORES)
 		return NRT_SUCCESS;
 	return nrt_error_set(error, NRT_RESOURCE,
-			     "core %u: the CC-core has no %u semaphores in a row left for another group or model",
-			     world->vcore->number, count);
+			     "core %u: its CC-core %u has no %u semaphores in a row left for another group or model",
+			     world->vcore->number, (unsigned int)(cc - world->vcore->cc), count);
 }
 
 void nrt_world_give_sems(struct nrt_world *world, const struct nrt_core *cc, unsigned int first,
