@@ -422,9 +422,9 @@ static bool has_begun(const char *dump)
 	       status != NEURON_CORE_IDLE;
 }
 
-/* From the dump of a job that hung. The part in which it did. *@rank: whether a rank is named. */
+/* From the dump of a job that hung. The part in which it did, and what it waits for. */
 static const struct nrt_cc_part *describe_hang(struct nrt_cc_code *code, uint64_t job, char *text,
-					       size_t size, bool *rank)
+					       size_t size, enum nrt_cc_wait *waits)
 {
 	const struct nrt_cc_part *part = &code->parts[code->nr_parts - 1];
 	char *dump = nrt_core_dump(code->cc, job), where[96];
@@ -437,7 +437,7 @@ static const struct nrt_cc_part *describe_hang(struct nrt_cc_code *code, uint64_
 	int value;
 
 	*text = '\0';
-	*rank = false;
+	*waits = NRT_CC_FOR_NOBODY;
 	if (dump && !has_begun(dump)) {
 		part = &code->parts[0];
 		snprintf(text, size, ", before step 0: its CC-core has not begun");
@@ -454,15 +454,18 @@ static const struct nrt_cc_part *describe_hang(struct nrt_cc_code *code, uint64_
 	}
 	if (*text && wait &&
 	    sscanf(wait, "\nwait sync: semaphore %u value %d", &sem, &value) == 2) {
-		if (sem >= NRT_PLAN_MAX_SEMS)
+		if (sem >= NRT_PLAN_MAX_SEMS) {
 			snprintf(text, size, ", before step 0: the model has not started it");
+			*waits = NRT_CC_FOR_MODEL;
+		}
 		sync = sem < part->first_sem ? NULL : find_wait(part, step, sem - part->first_sem);
-		if (sync)
+		if (sync) {
 			snprintf(text, size,
 				 ", %s: waits for rank %u %s (semaphore %u is %d, not %u)", where,
 				 part->links->ranks[sync->rank], meaning_of(part, sync->sem), sem,
 				 value, sync->value);
-		*rank = sync;
+			*waits = NRT_CC_FOR_RANK;
+		}
 	}
 	free(dump);
 	return part;
@@ -699,15 +702,15 @@ static NRT_STATUS set_failure(struct nrt_error *error, NRT_STATUS status,
 }
 
 NRT_STATUS nrt_cc_explain(struct nrt_cc_code *code, const struct drm_neuron_wait_job *result,
-			  struct nrt_error *error)
+			  enum nrt_cc_wait *wait, struct nrt_error *error)
 {
 	const struct cc_guard *guard = NULL;
 	struct spot spot;
 	const char *what;
 	char why[256];
-	bool rank;
 	NRT_STATUS status = nrt_cause(result, &what);
 
+	*wait = NRT_CC_FOR_NOBODY;
 	if (!status)
 		return NRT_SUCCESS;
 	if (result->cause == NEURON_CAUSE_OPCODE && result->source == DRM_NEURON_ENGINE_SYNC)
@@ -715,7 +718,7 @@ NRT_STATUS nrt_cc_explain(struct nrt_cc_code *code, const struct drm_neuron_wait
 	if (result->flags & DRM_NEURON_JOB_HANG) {
 		snprintf(why, sizeof(why), "%s%s", what, result->status == DRM_NEURON_JOB_NONE ?
 			 ", and the reset of its CC-core is not over" : "");
-		spot.part = describe_hang(code, result->job, spot.text, sizeof(spot.text), &rank);
+		spot.part = describe_hang(code, result->job, spot.text, sizeof(spot.text), wait);
 		return set_failure(error, status, spot.part, spot.text, why);
 	}
 	describe_fault(code, result, &spot);
@@ -733,24 +736,15 @@ NRT_STATUS nrt_cc_explain(struct nrt_cc_code *code, const struct drm_neuron_wait
 	return set_failure(error, status, spot.part, spot.text, why);
 }
 
-bool nrt_cc_waits_for_rank(struct nrt_cc_code *code, const struct drm_neuron_wait_job *result)
-{
-	char where[256];
-	bool rank;
-
-	describe_hang(code, result->job, where, sizeof(where), &rank);
-	return rank;
-}
-
 bool nrt_cc_explain_gang(struct nrt_cc_code *code, const struct drm_neuron_wait_job *result,
 			 struct nrt_error *error)
 {
 	const struct nrt_cc_part *part;
 	char where[256], why[sizeof(error->text)];
-	bool rank;
+	enum nrt_cc_wait wait;
 
-	part = describe_hang(code, result->job, where, sizeof(where), &rank);
-	if (!rank)
+	part = describe_hang(code, result->job, where, sizeof(where), &wait);
+	if (wait != NRT_CC_FOR_RANK)
 		return false;
 	snprintf(why, sizeof(why), "%s", error->text);
 	set_failure(error, error->status, part, where, why);

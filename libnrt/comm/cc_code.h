@@ -106,11 +106,19 @@ void nrt_cc_code_show(struct nrt_cc_code *code, unsigned int nr,
 /* "rank R of N: OPERATION (ALGORITHM)", with the stream if that is named: of the first part. */
 void nrt_cc_code_text(const struct nrt_cc_code *code, char text[NRT_CC_TEXT]);
 
-/* Why the job of @code failed: where the rank is in the plan, and whom it waits for. */
+/* What a job that hung waits for. */
+enum nrt_cc_wait {
+	NRT_CC_FOR_NOBODY,
+	NRT_CC_FOR_MODEL,
+	NRT_CC_FOR_RANK,
+};
+
+/*
+ * Why the job of @code failed: where the rank is in the plan, and whom it waits for. *@wait is that,
+ * of a job that hung.
+ */
 NRT_STATUS nrt_cc_explain(struct nrt_cc_code *code, const struct drm_neuron_wait_job *result,
-			  struct nrt_error *error);
-/* The job of @code hung, or was in the gang of one that did. Did it wait for a rank? */
-bool nrt_cc_waits_for_rank(struct nrt_cc_code *code, const struct drm_neuron_wait_job *result);
+			  enum nrt_cc_wait *wait, struct nrt_error *error);
 
 /*
  * An engine hung, and that ended the job of @code, which is in its gang. If the CC-core waited for

@@ -403,6 +403,7 @@ NRT_STATUS nrt_cc_end(struct nrt_cc_group *group, struct nrt_cc_job *job,
 		      struct nrt_error *error)
 {
 	struct drm_neuron_wait_job result;
+	enum nrt_cc_wait wait;
 	struct nrt_error first;
 	char text[NRT_CC_TEXT];
 	NRT_STATUS status;
@@ -412,7 +413,7 @@ NRT_STATUS nrt_cc_end(struct nrt_cc_group *group, struct nrt_cc_job *job,
 	nrt_cc_code_text(job->code, text);
 	nrt_checks_tell_cc(job->code->cc, job->running.job, text);
 	if (!status)
-		status = nrt_cc_explain(job->code, &result, error);
+		status = nrt_cc_explain(job->code, &result, &wait, error);
 	/* What was cancelled has the reason of whoever failed first. */
 	if (status && nrt_world_check(group->world, &first))
 		*error = first;

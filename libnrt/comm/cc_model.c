@@ -476,13 +476,14 @@ static void explain(const struct nrt_cc_model *cc, const struct drm_neuron_wait_
 		    struct nrt_error *error)
 {
 	unsigned int first = find_culprit(cc, results), i;
+	enum nrt_cc_wait wait = NRT_CC_FOR_MODEL;
 
-	if (first < cc->nr_streams &&
-	    (nrt_cc_explain(cc->streams[first].items.code, &results[first], error) != NRT_TIMEOUT ||
-	     nrt_cc_waits_for_rank(cc->streams[first].items.code, &results[first])))
+	if (first < cc->nr_streams)
+		nrt_cc_explain(cc->streams[first].items.code, &results[first], &wait, error);
+	if (wait != NRT_CC_FOR_MODEL || error->status != NRT_TIMEOUT)
 		return;
 	/* One stream may wait for the model because the model waits for another one. */
-	for (i = 0; i < cc->nr_streams && error->status == NRT_TIMEOUT; i++)
+	for (i = 0; i < cc->nr_streams; i++)
 		if (i != first &&
 		    nrt_cc_explain_gang(cc->streams[i].items.code, &results[i], error))
 			return;
