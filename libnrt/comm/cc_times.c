@@ -49,12 +49,27 @@ static struct nrt_gather gather_of(const struct joining *joining)
 	};
 }
 
-/* All of them have the same number of physical cores, or no rank knows which members it has. */
+/* How many series there are: ranks cannot have more streams than their core. */
+static unsigned int kinds_of(const struct nrt_world *world)
+{
+	return NRT_TIMES_OF_MODELS + nrt_vcore_streams(world->vcore);
+}
+
+/* What a rank has: physical cores, and streams. */
+struct shape {
+	uint32_t cores;
+	uint32_t streams;
+};
+
+/* All of them have the same, or no rank knows which members and series it has. */
 static NRT_STATUS compare(struct joining *joining, struct nrt_error *error)
 {
-	uint32_t *all = calloc(joining->nr, sizeof(*all)), mine = joining->world->vcore->nr, i;
+	const struct nrt_vcore *vcore = joining->world->vcore;
+	const struct shape mine = { vcore->nr, nrt_vcore_streams(vcore) };
+	struct shape *all = calloc(joining->nr, sizeof(*all));
 	struct nrt_gather gather = gather_of(joining);
 	NRT_STATUS status;
+	uint32_t i;
 
 	if (!all)
 		return nrt_error_memory(error);
@@ -63,11 +78,12 @@ static NRT_STATUS compare(struct joining *joining, struct nrt_error *error)
 	gather.output = all;
 	status = nrt_world_gather(joining->world, &gather, error);
 	for (i = 0; i < joining->nr && !status; i++)
-		if (all[i] != mine)
+		if (all[i].cores != mine.cores || all[i].streams != mine.streams)
 			status = nrt_error_set(error, NRT_INVALID,
-					       "rank %u has cores of %u physical ones, rank %u of %u: their times cannot be worked out together",
-					       joining->ranks[joining->me], mine,
-					       joining->ranks[i], all[i]);
+					       "rank %u has cores of %u physical ones with %u streams, rank %u of %u with %u: their times cannot be worked out together",
+					       joining->ranks[joining->me], mine.cores,
+					       mine.streams, joining->ranks[i], all[i].cores,
+					       all[i].streams);
 	free(all);
 	return status;
 }
@@ -78,7 +94,7 @@ static NRT_STATUS take_series(void *arg, const int *fds, struct nrt_error *error
 	struct joining *joining = arg;
 	unsigned int kind;
 
-	for (kind = 0; joining->me && kind < KINDS; kind++)
+	for (kind = 0; joining->me && kind < kinds_of(joining->world); kind++)
 		if (nrt_series_import(core_of(joining->world), fds[kind], &joining->handle[kind],
 				      error))
 			return error->status;
@@ -104,18 +120,19 @@ static NRT_STATUS make_one(struct joining *joining, unsigned int kind, int *fd,
 
 static NRT_STATUS meet(struct joining *joining, struct nrt_error *error)
 {
+	const unsigned int all = kinds_of(joining->world);
 	int fds[KINDS];
 	struct nrt_share share = {
 		.gather = gather_of(joining),
 		.mine = fds,
-		.nr = KINDS,
+		.nr = all,
 		.use = take_series,
 		.arg = joining,
 	};
 	NRT_STATUS status = NRT_SUCCESS;
 	unsigned int nr = 0;
 
-	while (nr < KINDS && !status) {
+	while (nr < all && !status) {
 		status = make_one(joining, nr, &fds[nr], error);
 		nr += !status;
 	}
@@ -132,7 +149,7 @@ static void begin_series(struct joining *joining)
 	unsigned int kind;
 
 	pthread_mutex_lock(&world->lock);
-	for (kind = 0; kind < KINDS; kind++)
+	for (kind = 0; kind < kinds_of(world); kind++)
 		world->series[kind] = (struct nrt_time_series){
 			.handle = joining->handle[kind],
 			.first = joining->me * jobs_of(world, kind),

@@ -198,7 +198,9 @@ NRT_STATUS nrt_emu_get_core_place(uint32_t vnc, nrt_emu_place_t *place, size_t s
  * From now on their collectives share links and memories in device time, too: those of
  * nrta_cc_schedule(), and executions of models with collectives, of each number of streams. The
  * first one of each rank belongs to the first ones of the others, and so on, also when they are of
- * other replica groups. Results are the same, and nothing waits for times.
+ * other replica groups. Results are the same, and nothing waits for times. If some of these ranks
+ * execute a model with another number of streams, the times of such executions are not known before
+ * one of the ranks leaves, or has run 64 more.
  *
  * All of these ranks call it with the same list, while they have no collective under way, and wait
  * for each other. It ends with the world: after nrt_cc_global_comm_init() the ranks join anew.
