@@ -85,15 +85,19 @@ static NRT_STATUS plan_all(struct nrt_cc_model *cc, struct nrt_error *error)
 	return NRT_SUCCESS;
 }
 
-/* Do semaphores suffice for what is planned? Where even less does not it is said later. */
-static bool take_areas(struct nrt_cc_model *cc)
+/* For which streams semaphores do not suffice. Where even less does not it is said later. */
+static uint32_t take_areas(struct nrt_cc_model *cc)
 {
-	struct nrt_error too_few = { 0 };
-	unsigned int i = 0;
+	uint32_t crowded = 0;
+	unsigned int i;
 
-	while (i < cc->nr_streams && !nrt_cc_stream_take_area(&cc->streams[i], cc->team, &too_few))
-		i++;
-	return i == cc->nr_streams;
+	for (i = 0; i < cc->nr_streams; i++) {
+		struct nrt_error too_few = { 0 };
+
+		if (nrt_cc_stream_take_area(&cc->streams[i], cc->team, &too_few))
+			crowded |= 1u << i;
+	}
+	return crowded;
 }
 
 /* What the ranks want to do, and whether semaphores suffice for it. */
@@ -107,7 +111,7 @@ static NRT_STATUS meet_with_plans(struct nrt_cc_model *cc, struct nrt_cc_offer *
 		nrt_cc_offer_no(mine, error);
 	} else {
 		say_all(cc, mine);
-		mine->crowded = !take_areas(cc);
+		mine->crowded = take_areas(cc);
 	}
 	return nrt_cc_offers_meet(cc->team, NRT_CC_AT_LOAD, all, agreed, error);
 }
@@ -124,27 +128,27 @@ static uint64_t next_number(const struct nrt_cc_team *team, const struct nrt_cc_
 	return last + 1;
 }
 
-static bool is_crowded(const struct nrt_cc_team *team, const struct nrt_cc_offer *all)
+/* A stream that is crowded on one rank is so for all. */
+static uint32_t crowded_streams(const struct nrt_cc_team *team, const struct nrt_cc_offer *all)
 {
-	uint32_t i;
+	uint32_t crowded = 0, i;
 
 	for (i = 0; i < team->nr; i++)
-		if (all[i].crowded)
-			return true;
-	return false;
+		crowded |= all[i].crowded;
+	return crowded;
 }
 
 /* The programs of what the ranks have said. */
 static NRT_STATUS build(struct nrt_cc_model *cc, const struct nrt_cc_offer *all,
 			struct nrt_error *error)
 {
-	bool crowded = is_crowded(cc->team, all);
+	uint32_t crowded = crowded_streams(cc->team, all);
 	unsigned int i;
 
 	if (compare_all(cc, all, error))
 		return error->status;
 	for (i = 0; i < cc->nr_streams; i++)
-		if ((crowded && nrt_cc_stream_crowd(&cc->streams[i], cc->team, error)) ||
+		if ((crowded >> i & 1 && nrt_cc_stream_crowd(&cc->streams[i], cc->team, error)) ||
 		    nrt_cc_stream_build(&cc->streams[i], error))
 			return error->status;
 	return NRT_SUCCESS;

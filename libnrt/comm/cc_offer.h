@@ -24,7 +24,8 @@ enum nrt_cc_when {
  * @nr: of @item, which are those of all streams, one stream after the other
  * @stream: of each collective of the model
  * @model: at a load the number of the rank's youngest model; later that of the model
- * @crowded: its semaphores do not suffice for all at once
+ * @crowded: a bit for each stream of the model, the lowest one for the first: the semaphores of its
+ *	CC-core do not suffice for all its collectives at once
  * @moves: buffers that others touch may be other ones in each execution
  */
 struct nrt_cc_offer {
