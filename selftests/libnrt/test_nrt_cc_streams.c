@@ -5,7 +5,6 @@
  * on several.
  */
 #include <poll.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,7 +18,7 @@
 #include "events.h"
 #include "must.h"
 #include "rig.h"
-#include "stream_program.h"
+#include "stream_rank.h"
 
 #define MAX_STREAMS	3
 #define LIMIT_S		300
@@ -28,145 +27,6 @@
 #define MANY_FLOATS	(1u << 20)
 #define LONG_MS		120000
 #define SUMS		8
-
-/**
- * struct rank - a rank with a model
- * @vnc, @number, @ranks: its core, and which rank of how many
- * @works, @nr: what its model does
- * @all: the ranks, and @seed: of the inputs
- * @host_first: it asks for collectives of the host before it executes
- * @seq, @ns: its last request, and how long that took in device time
- */
-struct rank {
-	pthread_t thread;
-	int vnc;
-	unsigned int number;
-	unsigned int ranks;
-	bool joins;
-	struct stream_work works[STREAM_WORKS];
-	unsigned int nr;
-	size_t in;
-	size_t out;
-	uint32_t seed;
-	bool host_first;
-	nrt_model_t *model;
-	nrt_tensor_t *x;
-	nrt_tensor_t *y;
-	nrt_tensor_set_t *inputs;
-	nrt_tensor_set_t *outputs;
-	nrta_seq_t seq;
-	uint64_t ns;
-	NRT_STATUS status;
-	size_t wrong;
-};
-
-/* --- Random numbers, the same on every run --- */
-
-static uint32_t next(uint32_t *seed)
-{
-	*seed = *seed * 1664525 + 1013904223;
-	return *seed >> 8;
-}
-
-/* Sums of such numbers are rounded, so their order counts. */
-static void fill(float *x, size_t nr, uint32_t seed)
-{
-	size_t i;
-
-	for (i = 0; i < nr; i++)
-		x[i] = ((float)next(&seed) - 8388608.0f) / 1000003.0f;
-}
-
-static float *input_of(const struct rank *rank, unsigned int number)
-{
-	float *x = must_allocate(rank->in * sizeof(float));
-
-	fill(x, rank->in, rank->seed * 31 + number);
-	return x;
-}
-
-/* --- Ranks --- */
-
-static NRT_STATUS add(const struct rank *rank, const char *name, size_t floats,
-		      nrt_tensor_t **tensor, nrt_tensor_set_t **set)
-{
-	return nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, rank->vnc, floats * sizeof(float),
-				   name, tensor) ?:
-	       nrt_allocate_tensor_set(set) ?: nrt_add_tensor_to_tensor_set(*set, name, *tensor);
-}
-
-static void *load(void *arg)
-{
-	struct rank *rank = arg;
-	struct program program = stream_program(rank->works, rank->nr);
-	unsigned int i;
-
-	for (rank->in = 0, rank->out = 0, i = 0; i < rank->nr; i++) {
-		rank->in += stream_in(&rank->works[i]);
-		rank->out += stream_out(&rank->works[i]);
-	}
-	rank->status = rank->joins ? nrt_cc_global_comm_init((uint32_t)rank->vnc, rank->number,
-							     rank->ranks) : NRT_SUCCESS;
-	rank->status = rank->status ?:
-		       nrt_load_collectives(program.data, program.size, rank->vnc, -1,
-					    rank->number, rank->ranks, &rank->model) ?:
-		       add(rank, "x", rank->in, &rank->x, &rank->inputs) ?:
-		       add(rank, "y", rank->out, &rank->y, &rank->outputs);
-	free(program.data);
-	return NULL;
-}
-
-static void unload(struct rank *rank)
-{
-	if (rank->model)
-		nrt_unload(rank->model);
-	nrt_destroy_tensor_set(&rank->inputs);
-	nrt_destroy_tensor_set(&rank->outputs);
-	nrt_tensor_free(&rank->x);
-	nrt_tensor_free(&rank->y);
-	rank->model = NULL;
-}
-
-static void check(struct rank *rank, const float *y)
-{
-	float *x[STREAM_RANKS], *expected = must_allocate(rank->out * sizeof(float));
-	unsigned int i;
-	size_t k;
-
-	for (i = 0; i < rank->ranks; i++)
-		x[i] = input_of(rank, i);
-	stream_expect(rank->works, rank->nr, rank->number, (const float *const *)x, expected);
-	for (k = 0; k < rank->out; k++)
-		rank->wrong += memcmp(&y[k], &expected[k], sizeof(float)) != 0;
-	for (i = 0; i < rank->ranks; i++)
-		free(x[i]);
-	free(expected);
-}
-
-static void *execute(void *arg)
-{
-	struct rank *rank = arg;
-	float *x = input_of(rank, rank->number), *y = must_allocate(rank->out * sizeof(float));
-
-	rank->status = nrt_tensor_write(rank->x, x, 0, rank->in * sizeof(float)) ?:
-		       nrt_execute(rank->model, rank->inputs, rank->outputs) ?:
-		       nrt_tensor_read(rank->y, y, 0, rank->out * sizeof(float));
-	if (!rank->status)
-		check(rank, y);
-	free(x);
-	free(y);
-	return NULL;
-}
-
-static void in_threads(struct rank *ranks, unsigned int nr, void *(*run)(void *arg))
-{
-	unsigned int i;
-
-	for (i = 0; i < nr; i++)
-		must_start(&ranks[i].thread, run, &ranks[i]);
-	for (i = 0; i < nr; i++)
-		pthread_join(ranks[i].thread, NULL);
-}
 
 /**
  * struct group - the ranks of a test
@@ -190,7 +50,7 @@ static void expect(struct __test_metadata *_metadata, struct rank *ranks, unsign
 {
 	unsigned int i;
 
-	in_threads(ranks, nr, run);
+	stream_threads(ranks, nr, run);
 	for (i = 0; i < nr; i++) {
 		EXPECT_EQ(status, ranks[i].status) TH_LOG("rank %u of %u", i, ranks[i].ranks);
 		EXPECT_EQ(0, ranks[i].wrong) TH_LOG("rank %u of %u", i, ranks[i].ranks);
@@ -234,7 +94,7 @@ static void unload_all(struct group *group)
 	unsigned int i;
 
 	for (i = 0; i < STREAM_RANKS; i++)
-		unload(&group->rank[i]);
+		stream_unload(&group->rank[i]);
 }
 
 static NRT_STATUS open_with_limit(const char *seconds)
@@ -318,9 +178,9 @@ TEST_F_TIMEOUT(streams, beside_each_other, LIMIT_S)
 		works[3] = work_of(STREAM_SCATTER, self->group.streams - 1, 129, ranks[i], ranks[i],
 				   true);
 		set_ranks(&self->group, ranks[i], works, 4);
-		expect(_metadata, self->group.rank, ranks[i], load, NRT_SUCCESS);
+		expect(_metadata, self->group.rank, ranks[i], stream_load, NRT_SUCCESS);
 		for (round = 0; round < ROUNDS; round++)
-			expect(_metadata, self->group.rank, ranks[i], execute, NRT_SUCCESS);
+			expect(_metadata, self->group.rank, ranks[i], stream_execute, NRT_SUCCESS);
 		unload_all(&self->group);
 	}
 }
@@ -328,12 +188,12 @@ TEST_F_TIMEOUT(streams, beside_each_other, LIMIT_S)
 static struct stream_work any_work(unsigned int streams, unsigned int ranks, uint32_t *seed)
 {
 	static const unsigned int most[] = { 10, 1000, 20000 };
-	enum stream_op op = next(seed) % STREAM_OPS;
-	unsigned int stream = next(seed) % streams;
-	unsigned int floats = 1 + next(seed) % most[next(seed) % 3];
-	unsigned int size = next(seed) % 2 ? ranks : 2;
+	enum stream_op op = stream_next(seed) % STREAM_OPS;
+	unsigned int stream = stream_next(seed) % streams;
+	unsigned int floats = 1 + stream_next(seed) % most[stream_next(seed) % 3];
+	unsigned int size = stream_next(seed) % 2 ? ranks : 2;
 
-	return work_of(op, stream, floats, ranks, size, next(seed) % 2);
+	return work_of(op, stream, floats, ranks, size, stream_next(seed) % 2);
 }
 
 /* Streams, operations, sizes, groups and starts by chance. */
@@ -346,20 +206,20 @@ TEST_F_TIMEOUT(core, by_chance, LIMIT_S)
 	for (chance = 0; chance < CHANCES; chance++) {
 		/* Nobody has met others before. */
 		ASSERT_EQ(NRT_SUCCESS, open_with_limit("20"));
-		ranks = next(&seed) % 2 ? 4 : 2;
-		nr = 1 + next(&seed) % (STREAM_WORKS / 2);
+		ranks = stream_next(&seed) % 2 ? 4 : 2;
+		nr = 1 + stream_next(&seed) % (STREAM_WORKS / 2);
 		for (i = 0; i < nr; i++)
 			works[i] = any_work(self->group.streams, ranks, &seed);
 		/* Behind one that comes before it in the list nobody waits for ever. */
 		for (i = 1; i < nr; i++)
-			if (!(next(&seed) % 3))
-				works[i].after = (int)(next(&seed) % i);
+			if (!(stream_next(&seed) % 3))
+				works[i].after = (int)(stream_next(&seed) % i);
 		set_ranks(&self->group, ranks, works, nr);
 		for (i = 0; i < ranks; i++)
 			self->group.rank[i].joins = chance % 2;
-		expect(_metadata, self->group.rank, ranks, load, NRT_SUCCESS);
-		expect(_metadata, self->group.rank, ranks, execute, NRT_SUCCESS);
-		expect(_metadata, self->group.rank, ranks, execute, NRT_SUCCESS);
+		expect(_metadata, self->group.rank, ranks, stream_load, NRT_SUCCESS);
+		expect(_metadata, self->group.rank, ranks, stream_execute, NRT_SUCCESS);
+		expect(_metadata, self->group.rank, ranks, stream_execute, NRT_SUCCESS);
 		unload_all(&self->group);
 	}
 }
@@ -379,9 +239,9 @@ TEST_F_TIMEOUT(streams, crowded, LIMIT_S)
 		works[i] = work_of(i % 2 ? STREAM_SUM : STREAM_GATHER, i % 5 == 4, 100 + i, ranks,
 				   ranks, false);
 	set_ranks(&self->group, ranks, works, STREAM_WORKS);
-	expect(_metadata, self->group.rank, ranks, load, NRT_SUCCESS);
+	expect(_metadata, self->group.rank, ranks, stream_load, NRT_SUCCESS);
 	for (i = 0; i < ROUNDS; i++)
-		expect(_metadata, self->group.rank, ranks, execute, NRT_SUCCESS);
+		expect(_metadata, self->group.rank, ranks, stream_execute, NRT_SUCCESS);
 	unload_all(&self->group);
 }
 
@@ -399,14 +259,14 @@ TEST_F_TIMEOUT(streams, wait_for_nothing_of_each_other, LIMIT_S)
 
 	works[0].after = 1;
 	set_ranks(&self->group, 2, works, 2);
-	expect(_metadata, self->group.rank, 2, load, NRT_SUCCESS);
-	expect(_metadata, self->group.rank, 2, execute, NRT_SUCCESS);
+	expect(_metadata, self->group.rank, 2, stream_load, NRT_SUCCESS);
+	expect(_metadata, self->group.rank, 2, stream_execute, NRT_SUCCESS);
 	unload_all(&self->group);
 	works[0].stream = 1;
 	works[1].stream = 0;
 	set_ranks(&self->group, 2, works, 2);
-	expect(_metadata, self->group.rank, 2, load, NRT_SUCCESS);
-	expect(_metadata, self->group.rank, 2, execute, NRT_SUCCESS);
+	expect(_metadata, self->group.rank, 2, stream_load, NRT_SUCCESS);
+	expect(_metadata, self->group.rank, 2, stream_execute, NRT_SUCCESS);
 }
 
 static NRT_STATUS wait_for_end(nrta_seq_t seq)
@@ -476,7 +336,7 @@ static NRT_STATUS check_both(struct rank *rank, nrt_tensor_t *tensor,
 	status = status ?: nrt_tensor_read(rank->y, y, 0, rank->out * sizeof(float)) ?:
 		 nrt_tensor_read(tensor, &sum, 0, sizeof(sum));
 	if (!status) {
-		check(rank, y);
+		stream_check(rank, y);
 		rank->wrong += memcmp(&sum, &expected, sizeof(sum)) != 0;
 	}
 	free(y);
@@ -486,7 +346,7 @@ static NRT_STATUS check_both(struct rank *rank, nrt_tensor_t *tensor,
 static void *execute_and_sum(void *arg)
 {
 	struct rank *rank = arg;
-	float *x = input_of(rank, rank->number), mine = (float)(rank->number + 1);
+	float *x = stream_input(rank, rank->number), mine = (float)(rank->number + 1);
 	nrta_error_tracker_t *tracker = NULL;
 	nrt_tensor_t *tensor = NULL;
 
@@ -517,7 +377,7 @@ TEST_F_TIMEOUT(core, beside_those_of_the_host, LIMIT_S)
 	set_ranks(&self->group, 4, works, self->group.streams);
 	for (i = 0; i < 4; i++)
 		self->group.rank[i].joins = true;
-	expect(_metadata, self->group.rank, 4, load, NRT_SUCCESS);
+	expect(_metadata, self->group.rank, 4, stream_load, NRT_SUCCESS);
 	for (round = 0; round < 2 * ROUNDS; round++) {
 		for (i = 0; i < 4; i++)
 			self->group.rank[i].host_first = round % 2 ? i % 2 : round & 2;
@@ -542,7 +402,7 @@ TEST_F_TIMEOUT(core, no_such_stream, LIMIT_S)
 		for (k = 0; k < 2; k++)
 			self->group.rank[k].joins = i;
 		rig_catch();
-		in_threads(self->group.rank, 1 + i, load);
+		stream_threads(self->group.rank, 1 + i, stream_load);
 		log = rig_caught();
 		EXPECT_TRUE(rig_has(log, stream)) TH_LOG("%s", log);
 		EXPECT_TRUE(rig_has(log, last)) TH_LOG("%s", log);
@@ -553,8 +413,8 @@ TEST_F_TIMEOUT(core, no_such_stream, LIMIT_S)
 		self->group.rank[k].joins = false;
 		self->group.rank[k].works[0].stream = 0;
 	}
-	expect(_metadata, self->group.rank, 2, load, NRT_SUCCESS);
-	expect(_metadata, self->group.rank, 2, execute, NRT_SUCCESS);
+	expect(_metadata, self->group.rank, 2, stream_load, NRT_SUCCESS);
+	expect(_metadata, self->group.rank, 2, stream_execute, NRT_SUCCESS);
 }
 
 /* The ranks of a world load, and do not agree. The world goes on. */
@@ -565,7 +425,7 @@ static void expect_disagreement(struct __test_metadata *_metadata, struct group 
 	unsigned int i;
 
 	rig_catch();
-	in_threads(group->rank, 4, load);
+	stream_threads(group->rank, 4, stream_load);
 	log = rig_caught();
 	EXPECT_TRUE(rig_has(log, text)) TH_LOG("%s", log);
 	for (i = 0; i < 4; i++)
@@ -593,8 +453,8 @@ TEST_F_TIMEOUT(streams, ranks_that_do_not_agree, LIMIT_S)
 	expect_disagreement(_metadata, &self->group, "stream 1: the ranks do not agree");
 	self->group.rank[2].works[1].floats = 50;
 	self->group.rank[3].works[1].floats = 50;
-	expect(_metadata, self->group.rank, 4, load, NRT_SUCCESS);
-	expect(_metadata, self->group.rank, 4, execute, NRT_SUCCESS);
+	expect(_metadata, self->group.rank, 4, stream_load, NRT_SUCCESS);
+	expect(_metadata, self->group.rank, 4, stream_execute, NRT_SUCCESS);
 }
 
 /*
@@ -613,17 +473,110 @@ TEST_F_TIMEOUT(streams, rank_that_is_missing, LIMIT_S)
 		ASSERT_EQ(NRT_SUCCESS, open_with_limit("8"));
 		works[0].after = i ? 1 : -1;
 		set_ranks(&self->group, 4, works, 2);
-		expect(_metadata, self->group.rank, 4, load, NRT_SUCCESS);
-		expect(_metadata, self->group.rank, 4, execute, NRT_SUCCESS);
+		expect(_metadata, self->group.rank, 4, stream_load, NRT_SUCCESS);
+		expect(_metadata, self->group.rank, 4, stream_execute, NRT_SUCCESS);
 		rig_catch();
-		in_threads(self->group.rank, 3, execute);
+		stream_threads(self->group.rank, 3, stream_execute);
 		log = rig_caught();
 		EXPECT_TRUE(rig_has(log, "on stream 1, in step ")) TH_LOG("%s", log);
 		EXPECT_TRUE(rig_has(log, "waits for rank 3")) TH_LOG("%s", log);
 		EXPECT_EQ(NRT_TIMEOUT, self->group.rank[0].status);
-		expect(_metadata, self->group.rank, 4, execute, NRT_SUCCESS);
+		expect(_metadata, self->group.rank, 4, stream_execute, NRT_SUCCESS);
 		unload_all(&self->group);
 	}
+}
+
+/* Its link is down. Stream 0 needs nobody, so the other one fails, at once. */
+TEST_F_TIMEOUT(streams, link_that_is_down, LIMIT_S)
+{
+	struct stream_work works[] = {
+		work_of(STREAM_SUM, 0, 40, 2, 1, false), work_of(STREAM_SUM, 1, 50, 2, 2, false),
+	};
+	const char *type = getenv("NEURON_EMU_INSTANCE"), *log;
+	char two[32];
+
+	if (!rig_embedded() || !type)
+		SKIP(return, "only chips in the process have such links");
+	snprintf(two, sizeof(two), "%.*s:2", (int)strcspn(type, ":"), type);
+	setenv("NEURON_EMU_INSTANCE", two, 1);
+	setenv("NEURON_EMU_LINK_FAULT", "0-1=down", 1);
+	ASSERT_EQ(NRT_SUCCESS, open_with_limit("120"));
+	ASSERT_EQ(NRT_SUCCESS, nrt_get_visible_vnc_count(&self->group.cores));
+	set_ranks(&self->group, 2, works, 2);
+	expect(_metadata, self->group.rank, 2, stream_load, NRT_SUCCESS);
+	rig_catch();
+	stream_threads(self->group.rank, 2, stream_execute);
+	log = rig_caught();
+	EXPECT_TRUE(rig_has(log, "on stream 1, ")) TH_LOG("%s", log);
+	EXPECT_TRUE(rig_has(log, "the fabric does not lead from chip ")) TH_LOG("%s", log);
+	EXPECT_EQ(NRT_EXEC_HW_ERR_COLLECTIVES, self->group.rank[0].status);
+	EXPECT_EQ(NRT_EXEC_HW_ERR_COLLECTIVES, self->group.rank[1].status);
+}
+
+/* All streams wait for a rank that does not come when the program closes the library. */
+TEST_F_TIMEOUT(streams, close_while_they_wait, LIMIT_S)
+{
+	struct stream_work works[MAX_STREAMS];
+	unsigned int i;
+
+	ASSERT_EQ(NRT_SUCCESS, open_with_limit("120"));
+	for (i = 0; i < self->group.streams; i++)
+		works[i] = work_of(STREAM_SUM, i, 40, 4, 4, false);
+	set_ranks(&self->group, 4, works, self->group.streams);
+	expect(_metadata, self->group.rank, 4, stream_load, NRT_SUCCESS);
+	expect(_metadata, self->group.rank, 4, stream_execute, NRT_SUCCESS);
+	for (i = 0; i < 3; i++)
+		must_start(&self->group.rank[i].thread, stream_execute, &self->group.rank[i]);
+	usleep(300000);
+	nrt_close();
+	for (i = 0; i < 3; i++) {
+		pthread_join(self->group.rank[i].thread, NULL);
+		EXPECT_NE(NRT_SUCCESS, self->group.rank[i].status);
+		EXPECT_NE(NRT_TIMEOUT, self->group.rank[i].status);
+	}
+	/* All that they had has gone with it. */
+	memset(self->group.rank, 0, sizeof(self->group.rank));
+	ASSERT_EQ(NRT_SUCCESS, open_with_limit("20"));
+	set_ranks(&self->group, 4, works, self->group.streams);
+	expect(_metadata, self->group.rank, 4, stream_load, NRT_SUCCESS);
+	expect(_metadata, self->group.rank, 4, stream_execute, NRT_SUCCESS);
+}
+
+/*
+ * The last stream cannot be planned when those before it are: what they took is given back. The
+ * world goes on.
+ */
+TEST_F_TIMEOUT(streams, plan_of_one_fails, LIMIT_S)
+{
+	const unsigned int last = self->group.streams - 1;
+	struct stream_work works[] = {
+		work_of(STREAM_MOST, 0, 40, 4, 4, false),
+		work_of(STREAM_SCATTER, last, 50, 4, 4, false),
+	};
+	char text[64];
+	const char *log;
+	unsigned int i, k;
+
+	/* It is for all_reduce alone. */
+	setenv("NEURON_EMU_CC_ALGORITHM", "mesh1", 1);
+	ASSERT_EQ(NRT_SUCCESS, open_with_limit("20"));
+	snprintf(text, sizeof(text), "stream %u: ", last);
+	for (i = 0; i < 4; i++) {
+		set_ranks(&self->group, 4, works, 2);
+		for (k = 0; k < 4; k++)
+			self->group.rank[k].joins = !i;
+		rig_catch();
+		stream_threads(self->group.rank, 4, stream_load);
+		log = rig_caught();
+		EXPECT_TRUE(rig_has(log, text)) TH_LOG("%s", log);
+		EXPECT_TRUE(rig_has(log, "it is for all_reduce")) TH_LOG("%s", log);
+		EXPECT_EQ(NRT_INVALID, self->group.rank[i].status);
+		unload_all(&self->group);
+	}
+	works[1].op = STREAM_MOST;
+	set_ranks(&self->group, 4, works, 2);
+	expect(_metadata, self->group.rank, 4, stream_load, NRT_SUCCESS);
+	expect(_metadata, self->group.rank, 4, stream_execute, NRT_SUCCESS);
 }
 
 /* --- What is told of them --- */
@@ -656,12 +609,12 @@ TEST_F_TIMEOUT(streams, events, LIMIT_S)
 	size_t size;
 
 	set_ranks(&self->group, 2, works, 2);
-	expect(_metadata, self->group.rank, 2, load, NRT_SUCCESS);
+	expect(_metadata, self->group.rank, 2, stream_load, NRT_SUCCESS);
 	ASSERT_EQ(NRT_SUCCESS, nrt_sys_trace_config_allocate(&config));
 	nrt_sys_trace_config_set_defaults(config);
 	ASSERT_EQ(NRT_SUCCESS, nrt_sys_trace_start(config));
 	nrt_sys_trace_config_free(config);
-	expect(_metadata, self->group.rank, 2, execute, NRT_SUCCESS);
+	expect(_metadata, self->group.rank, 2, stream_execute, NRT_SUCCESS);
 	ASSERT_EQ(NRT_SUCCESS, nrt_sys_trace_fetch_events(&text, &size, NULL));
 	ASSERT_EQ(NRT_SUCCESS, nrt_sys_trace_stop());
 	events = parse_events(text, &root, NULL);
@@ -679,7 +632,7 @@ static void *join_times(void *arg)
 	static const uint32_t all[] = { 0, 1, 2, 3 };
 	struct rank *rank = arg;
 
-	load(rank);
+	stream_load(rank);
 	if (!rank->status)
 		rank->status = nrt_emu_join_group_times((uint32_t)rank->vnc, all, 4);
 	return NULL;
