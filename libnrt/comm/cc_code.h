@@ -114,8 +114,8 @@ enum nrt_cc_wait {
 };
 
 /*
- * Why the job of @code failed: where the rank is in the plan, and whom it waits for. *@wait is that,
- * of a job that hung.
+ * Why the job of @code failed: where the rank is in the plan, and whom it waits for. *@wait is
+ * that, of a job that hung.
  */
 NRT_STATUS nrt_cc_explain(struct nrt_cc_code *code, const struct drm_neuron_wait_job *result,
 			  enum nrt_cc_wait *wait, struct nrt_error *error);

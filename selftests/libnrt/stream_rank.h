@@ -55,8 +55,8 @@ float *stream_input(const struct rank *rank, unsigned int number);
 void stream_check(struct rank *rank, const float *y);
 
 /*
- * For stream_threads(): load, if @rank->joins in a world that is made for that; and write the input,
- * execute, and check the output. @rank->status says how it went.
+ * For stream_threads(): load, if @rank->joins in a world that is made for that; and write the
+ * input, execute, and check the output. @rank->status says how it went.
  */
 void *stream_load(void *arg);
 void *stream_execute(void *arg);
