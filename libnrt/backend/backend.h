@@ -107,15 +107,13 @@ struct nrt_series {
  * struct nrt_time_place - which member of which group a job is
  * @series: handle; 0: of none
  * @index: of the member
- * @sequence: of the group: more than that of the member's job before, by NRT_SERIES_STEP at most
+ * @sequence: of the group: more than that of the member's job before, by NEURON_SERIES_STEP at most
  */
 struct nrt_time_place {
 	uint32_t series;
 	uint32_t index;
 	uint64_t sequence;
 };
-
-#define NRT_SERIES_STEP	1024u
 
 /**
  * struct nrt_settled - the times of a job that was a member

@@ -14,6 +14,7 @@
 #include "kselftest_harness.h"
 
 #include "backend/backend.h"
+#include "contract/series.h"
 #include "neuron/isa.h"
 #include "neuron/job.h"
 #include "neuron/window.h"
@@ -201,7 +202,7 @@ TEST_F_TIMEOUT(times, bad_arguments, LIMIT_S)
 	stranger.series = 7;
 	EXPECT_EQ(-ENOENT, submit(&stranger, HALTS, 0, 1, 0, &id));
 	EXPECT_EQ(-EINVAL, submit(side, HALTS, CHIPS, 1, 0, &id));
-	EXPECT_EQ(-EINVAL, submit(side, HALTS, 0, NRT_SERIES_STEP + 1, 0, &id));
+	EXPECT_EQ(-EINVAL, submit(side, HALTS, 0, NEURON_SERIES_STEP + 1, 0, &id));
 	/* Of no group, and of none that there is. */
 	ASSERT_EQ(0, submit(side, HALTS, 0, 0, 0, &id));
 	EXPECT_EQ(-EINVAL, settled(side, id, LONG_MS, &times));
@@ -210,6 +211,39 @@ TEST_F_TIMEOUT(times, bad_arguments, LIMIT_S)
 	/* A number comes once. */
 	EXPECT_EQ(-EINVAL, submit(side, HALTS, 0, 2, 0, &id));
 	EXPECT_EQ(-EINVAL, submit(side, HALTS, 0, 1, 0, &id));
+}
+
+/* Somebody who has the descriptor cannot be a member that another one is. */
+TEST_F_TIMEOUT(times, place_is_taken, LIMIT_S)
+{
+	struct nrt_series series = { .members = CHIPS };
+	uint64_t id[CHIPS + 1], sequence;
+	struct side intruder;
+	unsigned int i;
+
+	ASSERT_EQ(0, BACKEND.series(self->side[0].chip, &series));
+	self->side[0].series = series.handle;
+	ASSERT_EQ(0, BACKEND.series_import(self->side[1].chip, series.fd, &self->side[1].series));
+	intruder = self->side[1];
+	ASSERT_EQ(0, BACKEND.series_import(intruder.chip, series.fd, &intruder.series));
+	close(series.fd);
+	EXPECT_NE(self->side[1].series, intruder.series);
+	for (sequence = 1; sequence < 4; sequence++) {
+		for (i = 0; i < CHIPS; i++)
+			ASSERT_EQ(0, submit(&self->side[i], HALTS, i, sequence, 0, &id[i]));
+		ASSERT_EQ(0, submit(&intruder, HALTS, 0, sequence + 1, 0, &id[CHIPS]));
+		EXPECT_EQ(DRM_NEURON_JOB_OK, status_of(&intruder, id[CHIPS]));
+		EXPECT_EQ(NEURON_SETTLE_ENDED, cause_of(&intruder, id[CHIPS]));
+		for (i = 0; i < CHIPS; i++)
+			EXPECT_EQ(NEURON_SETTLE_FINE, cause_of(&self->side[i], id[i]));
+	}
+	/* It can make times inexact, and that is all. */
+	BACKEND.series_close(intruder.chip, intruder.series);
+	for (i = 0; i < CHIPS; i++) {
+		ASSERT_EQ(0, submit(&self->side[i], HALTS, i, 4, 0, &id[i]));
+		EXPECT_EQ(DRM_NEURON_JOB_OK, status_of(&self->side[i], id[i]));
+		EXPECT_EQ(NEURON_SETTLE_ENDED, cause_of(&self->side[i], id[i]));
+	}
 }
 
 /* The jobs end at once; their times come when all have. */

@@ -60,8 +60,6 @@ struct nrt_chip;
 #define EMB_CLAIMS	NEURON_MAX_CORES
 /* Of the memory of a core: job block, queue table, completion record. */
 #define EMB_CORE_BYTES	(3 * EMB_PAGE)
-/* Settle records of a core: of jobs that have not ended, and of those that have not settled. */
-#define EMB_SETTLES	256
 /* Jobs of a core that have not ended, and results of those that have. */
 #define EMB_QUEUE	63
 #define EMB_RESULTS	1024
@@ -309,7 +307,8 @@ struct emb_job {
  *	@nr_results - 1 modulo that; NULL: the core has no claim
  * @nr_results: ended since the claim began
  * @ended: jobs that ran, since the chip is there
- * @settles: EMB_SETTLES settle records; no bytes as long as no job was a member of a time group
+ * @settles: NEURON_SERIES_PENDING settle records; no bytes as long as no job was a member of a
+ *	time group
  * @settled: some of them have come, perhaps
  * @settle: by record: whose it is, with a reference, or NULL; NULL without @settles
  * @copies: of the records, as they were last looked at; NULL without @settles
@@ -354,6 +353,12 @@ struct emb_claim {
 	uint32_t id;
 	uint32_t flags;
 	uint64_t last_job;
+};
+
+/* Who has a handle of a series, by the name that the series has given. */
+struct emb_holder {
+	struct emb_series *series;
+	uint32_t name;
 };
 
 /**
@@ -402,7 +407,7 @@ struct emb_import {
  * @bo: by handle - 1
  * @import: by handle - 1, grants; free without a core
  * @free_import: handle of the first one that is free, or 0
- * @series: by handle - 1, with a reference; NULL: the handle was dropped
+ * @series: by handle - 1, with a reference of the series; without one: the handle was dropped
  * @report: the oldest error of a program that nobody has taken; @nr_reports of them, under
  *	@report_lock
  * @expires_ns: when it wants to be called; 0: not at all; under emb_timer.lock
@@ -433,7 +438,7 @@ struct nrt_chip {
 	struct emb_import *import;
 	uint32_t nr_imports;
 	uint32_t free_import;
-	struct emb_series **series;
+	struct emb_holder *series;
 	uint32_t nr_series;
 	pthread_mutex_t report_lock;
 	struct emb_report *report;

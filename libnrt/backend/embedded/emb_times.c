@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Device times of jobs of several ranks: series of time groups, and settle records.
- *
- * The number of a group follows from a secret of its series and from its number in the series. So
- * all members find the same one without a word, and no other series has it.
+ * Device times of jobs of several ranks: series of time groups (contract/series.h), and settle
+ * records.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,48 +10,23 @@
 
 #include "backend/embedded/emb.h"
 #include "base/clock.h"
+#include "contract/series.h"
 
-/*
- * Whoever is so many groups ahead of others has more that wait than the chip keeps of a core, and
- * in the end it forgets them. Who comes later finds nobody.
- */
-#define MOST_AHEAD	64
-/* Groups are remembered by their number modulo that. */
-#define REMEMBERED	(2 * MOST_AHEAD)
 #define LEAVE_NS	10000000000ull
 #define LEAVE_POLL_NS	10000000ull
 
 /**
  * struct emb_series - a series of time groups; under emb_machine.lock
  * @refs: handles, and jobs that are members and have not ended
- * @secret: random
- * @members: of each group
- * @last_whole: to all groups behind it some members will not come, because somebody has dropped a
- *	handle; UINT64_MAX: nobody has
- * @missed: groups that lack a member. The chip does not know an ended group to which nobody has
- *	come yet, so it is ended again when a member has
- * @last: by member: number of the last group that it has come to, from 1 on
+ * @state: contract/series.h. The chip does not know an ended group to which nobody has come yet,
+ *	so one that lacks a member is ended again when another member has come
+ * @member: of @state
  */
 struct emb_series {
 	unsigned int refs;
-	uint64_t secret;
-	uint32_t members;
-	uint64_t last_whole;
-	uint64_t missed[REMEMBERED];
-	uint64_t last[];
+	struct neuron_series_state state;
+	struct neuron_series_member member[];
 };
-
-/* Each step can be undone, so two sequences have two numbers. */
-static uint64_t number_of(const struct emb_series *series, uint64_t sequence)
-{
-	uint64_t number = series->secret + sequence * 0x9e3779b97f4a7c15u;
-
-	number = (number ^ number >> 30) * 0xbf58476d1ce4e5b9u;
-	number = (number ^ number >> 27) * 0x94d049bb133111ebu;
-	number ^= number >> 31;
-	/* The one that would be no number. */
-	return number ? number : 1;
-}
 
 /* With the chip's lock: members of the group that have not come will not. */
 static void end_group(struct nrt_chip *chip, uint64_t number)
@@ -70,20 +43,10 @@ static void end_group(struct nrt_chip *chip, uint64_t number)
 /* With the chip's lock: a member of group @sequence will not come, or has failed. */
 static void miss(struct nrt_chip *chip, struct emb_series *series, uint64_t sequence)
 {
-	uint64_t *missed = &series->missed[sequence % REMEMBERED];
-
 	pthread_mutex_lock(&chip->machine->lock);
-	/* Somebody is too far ahead of an older one: that is as good as missed. */
-	if (*missed < sequence)
-		*missed = sequence;
+	neuron_series_miss(&series->state, sequence);
 	pthread_mutex_unlock(&chip->machine->lock);
-	end_group(chip, number_of(series, sequence));
-}
-
-/* With emb_machine.lock. */
-static bool lacks_member(const struct emb_series *series, uint64_t sequence)
-{
-	return sequence > series->last_whole || series->missed[sequence % REMEMBERED] >= sequence;
+	end_group(chip, neuron_series_number(&series->state, sequence));
 }
 
 static bool will_be_inexact(struct emb_machine *machine, const struct emb_series *series,
@@ -92,7 +55,7 @@ static bool will_be_inexact(struct emb_machine *machine, const struct emb_series
 	bool lacks;
 
 	pthread_mutex_lock(&machine->lock);
-	lacks = lacks_member(series, sequence);
+	lacks = neuron_series_lacks(&series->state, sequence);
 	pthread_mutex_unlock(&machine->lock);
 	return lacks;
 }
@@ -105,13 +68,17 @@ static bool will_be_inexact(struct emb_machine *machine, const struct emb_series
  */
 static int add_handle(struct nrt_chip *chip, struct emb_series *series, uint32_t *handle)
 {
-	struct emb_series **grown = reallocarray(chip->series, chip->nr_series + 1ull,
-						 sizeof(*grown));
+	struct emb_holder *grown = reallocarray(chip->series, chip->nr_series + 1ull,
+						sizeof(*grown));
 
 	if (!grown)
 		return -ENOMEM;
 	chip->series = grown;
-	chip->series[chip->nr_series++] = series;
+	pthread_mutex_lock(&chip->machine->lock);
+	grown[chip->nr_series++] = (struct emb_holder){
+		.series = series, .name = neuron_series_hold(&series->state),
+	};
+	pthread_mutex_unlock(&chip->machine->lock);
 	*handle = chip->nr_series;
 	return 0;
 }
@@ -133,17 +100,19 @@ static void series_put(struct emb_machine *machine, struct emb_series *series)
 
 static struct emb_series *series_new(uint32_t members)
 {
-	struct emb_series *series = calloc(1, sizeof(*series) + members * sizeof(series->last[0]));
+	struct emb_series *series = calloc(1, sizeof(*series) +
+					      members * sizeof(series->member[0]));
+	uint64_t secret;
 
 	if (!series)
 		return NULL;
+	if (getrandom(&secret, sizeof(secret), 0) != sizeof(secret)) {
+		free(series);
+		return NULL;
+	}
 	series->refs = 1;
-	series->members = members;
-	series->last_whole = UINT64_MAX;
-	if (getrandom(&series->secret, sizeof(series->secret), 0) == sizeof(series->secret))
-		return series;
-	free(series);
-	return NULL;
+	neuron_series_begin(&series->state, members, series->member, secret);
+	return series;
 }
 
 int emb_series(struct nrt_chip *chip, struct nrt_series *args)
@@ -201,22 +170,20 @@ int emb_series_import(struct nrt_chip *chip, int fd, uint32_t *handle)
 /* With the chip's lock: groups to which some members have come, and others will not. */
 static void end_series(struct nrt_chip *chip, struct emb_series *series)
 {
-	uint64_t least = UINT64_MAX, most = 0, sequence;
+	uint64_t most = 0, sequence;
 	uint32_t i;
 
 	pthread_mutex_lock(&chip->machine->lock);
-	for (i = 0; i < series->members; i++) {
-		least = series->last[i] < least ? series->last[i] : least;
-		most = series->last[i] > most ? series->last[i] : most;
-	}
-	if (series->last_whole > least)
-		series->last_whole = least;
+	for (i = 0; i < series->state.members; i++)
+		most = series->member[i].last > most ? series->member[i].last : most;
+	neuron_series_leave(&series->state);
+	sequence = series->state.last_whole;
 	pthread_mutex_unlock(&chip->machine->lock);
 	/* Of older ones the chip has kept nothing. */
-	if (most > NRT_SERIES_STEP && least < most - NRT_SERIES_STEP)
-		least = most - NRT_SERIES_STEP;
-	for (sequence = least + 1; sequence <= most; sequence++)
-		end_group(chip, number_of(series, sequence));
+	if (most > NEURON_SERIES_STEP && sequence < most - NEURON_SERIES_STEP)
+		sequence = most - NEURON_SERIES_STEP;
+	while (++sequence <= most)
+		end_group(chip, neuron_series_number(&series->state, sequence));
 }
 
 void emb_series_close(struct nrt_chip *chip, uint32_t handle)
@@ -227,10 +194,10 @@ void emb_series_close(struct nrt_chip *chip, uint32_t handle)
 		return;
 	pthread_mutex_lock(&chip->lock);
 	if (handle && handle <= chip->nr_series)
-		series = chip->series[handle - 1];
+		series = chip->series[handle - 1].series;
 	if (series) {
 		end_series(chip, series);
-		chip->series[handle - 1] = NULL;
+		chip->series[handle - 1].series = NULL;
 	}
 	pthread_mutex_unlock(&chip->lock);
 	series_put(chip->machine, series);
@@ -241,7 +208,7 @@ void emb_series_destroy(struct nrt_chip *chip)
 	uint32_t i;
 
 	for (i = 0; i < chip->nr_series; i++)
-		series_put(chip->machine, chip->series[i]);
+		series_put(chip->machine, chip->series[i].series);
 	free(chip->series);
 }
 
@@ -287,8 +254,8 @@ static void take_settled(struct emb_core *core)
 		return;
 	core->settled = false;
 	emb_iova_snapshot(&core->chip->machine->iova, core->copies, core->settles.ptr,
-			  EMB_SETTLES * sizeof(*core->copies));
-	for (i = 0; i < EMB_SETTLES; i++) {
+			  NEURON_SERIES_PENDING * sizeof(*core->copies));
+	for (i = 0; i < NEURON_SERIES_PENDING; i++) {
 		if (!core->settle[i] || !copies[i].status)
 			continue;
 		if (core->settle[i]->ended)
@@ -325,11 +292,12 @@ static int make_places(struct emb_core *core)
 {
 	if (core->settle)
 		return 0;
-	if (emb_shared_alloc(core->chip->machine, EMB_SETTLES * sizeof(struct neuron_hw_settle),
+	if (emb_shared_alloc(core->chip->machine,
+			     NEURON_SERIES_PENDING * sizeof(struct neuron_hw_settle),
 			     &core->settles))
 		return -1;
-	core->settle = calloc(EMB_SETTLES, sizeof(struct emb_result *));
-	core->copies = calloc(EMB_SETTLES, sizeof(*core->copies));
+	core->settle = calloc(NEURON_SERIES_PENDING, sizeof(struct emb_result *));
+	core->copies = calloc(NEURON_SERIES_PENDING, sizeof(*core->copies));
 	if (core->settle && core->copies)
 		return 0;
 	free_places(core);
@@ -345,7 +313,7 @@ static int take_place(struct emb_core *core)
 	if (make_places(core))
 		return -1;
 	look(core);
-	for (i = 0; i < EMB_SETTLES; i++)
+	for (i = 0; i < NEURON_SERIES_PENDING; i++)
 		if (!core->settle[i])
 			return (int)i;
 	return -1;
@@ -353,36 +321,17 @@ static int take_place(struct emb_core *core)
 
 /* --- members; with the chip's lock --- */
 
-/* With emb_machine.lock: why group @sequence will never be exact, or FINE: it may be. */
-static enum neuron_settle_cause why_alone(const struct emb_series *series, uint64_t sequence)
+/* The member that @place says comes to its group. */
+static int come(struct emb_machine *machine, const struct emb_holder *holder,
+		const struct nrt_time_place *place, struct neuron_series_place *came)
 {
-	uint32_t i;
-
-	if (lacks_member(series, sequence))
-		return NEURON_SETTLE_ENDED;
-	for (i = 0; i < series->members; i++)
-		if (series->last[i] > sequence + MOST_AHEAD)
-			return NEURON_SETTLE_OVERFLOW;
-	return NEURON_SETTLE_FINE;
-}
-
-/* The member that @place says comes to its group. *@before: the last one that it came to. */
-static int come(struct emb_machine *machine, struct emb_series *series,
-		const struct nrt_time_place *place, uint64_t *before,
-		enum neuron_settle_cause *alone)
-{
-	uint64_t *last = &series->last[place->index];
-	int ret = -EINVAL;
+	const char *why;
 
 	pthread_mutex_lock(&machine->lock);
-	if (place->sequence > *last && place->sequence - *last <= NRT_SERIES_STEP) {
-		*before = *last;
-		*last = place->sequence;
-		*alone = why_alone(series, place->sequence);
-		ret = 0;
-	}
+	why = neuron_series_come(&holder->series->state, holder->name, place->index,
+				 place->sequence, came);
 	pthread_mutex_unlock(&machine->lock);
-	return ret;
+	return why ? -EINVAL : 0;
 }
 
 static void series_get(struct emb_machine *machine, struct emb_series *series)
@@ -402,39 +351,40 @@ static void become_member(struct emb_core *core, struct emb_job *job, struct emb
 	job->settle = at;
 	job->group = (struct neuron_hw_time_group){
 		.group = neuron_to_le64(job->result->settled.group),
-		.size = neuron_to_le32(series->members),
+		.size = neuron_to_le32(series->state.members),
 		.index = neuron_to_le32(place->index),
 	};
 	memset(record_of(core, at), 0, sizeof(struct neuron_hw_settle));
 	core->settle[at] = emb_result_get(job->result);
 }
 
-static int join(struct emb_core *core, struct emb_job *job, struct emb_series *series,
+static int join(struct emb_core *core, struct emb_job *job, const struct emb_holder *holder,
 		const struct nrt_time_place *place)
 {
+	struct emb_series *series = holder->series;
+	struct neuron_series_place came;
 	enum neuron_settle_cause alone;
 	uint64_t sequence;
 	int at, ret;
 
-	if (place->index >= series->members)
-		return -EINVAL;
-	ret = come(core->chip->machine, series, place, &sequence, &alone);
+	ret = come(core->chip->machine, holder, place, &came);
 	if (ret)
 		return ret;
+	alone = came.alone;
 	/* Groups that it leaves out. */
-	while (++sequence < place->sequence)
+	for (sequence = came.before; !came.taken && ++sequence < place->sequence;)
 		miss(core->chip, series, sequence);
-	job->result->settled.group = number_of(series, place->sequence);
+	job->result->settled.group = neuron_series_number(&series->state, place->sequence);
 	at = take_place(core);
 	/* Of a member the chip writes the trace when all have ended: too late for who reads it. */
 	if (!alone && job->traced.bo)
 		alone = NEURON_SETTLE_ENDED;
 	if (!alone && at < 0)
 		alone = NEURON_SETTLE_OVERFLOW;
-	if (alone)
-		miss(core->chip, series, place->sequence);
-	else
+	if (!alone)
 		become_member(core, job, series, place, (unsigned int)at);
+	else if (!came.taken)
+		miss(core->chip, series, place->sequence);
 	job->result->settled.cause = (uint16_t)alone;
 	return 0;
 }
@@ -442,14 +392,14 @@ static int join(struct emb_core *core, struct emb_job *job, struct emb_series *s
 int emb_times_join(struct emb_core *core, struct emb_job *job, const struct nrt_time_place *place)
 {
 	struct nrt_chip *chip = core->chip;
-	struct emb_series *series;
+	const struct emb_holder *holder;
 	int ret = 0;
 
 	if (place->series > chip->nr_series)
 		return -ENOENT;
-	series = chip->series[place->series - 1];
-	if (series)
-		ret = join(core, job, series, place);
+	holder = &chip->series[place->series - 1];
+	if (holder->series)
+		ret = join(core, job, holder, place);
 	else
 		job->result->settled.cause = NEURON_SETTLE_ENDED;
 	if (!ret)
@@ -520,7 +470,7 @@ static bool all_settled(struct emb_core *core)
 	unsigned int i;
 
 	look(core);
-	for (i = 0; i < EMB_SETTLES; i++)
+	for (i = 0; i < NEURON_SERIES_PENDING; i++)
 		if (core->settle[i])
 			return false;
 	return true;
@@ -533,7 +483,7 @@ void emb_times_forget(struct emb_core *core)
 	/* Also of a place where the chip has no core. */
 	if (!core->settle)
 		return;
-	for (i = 0; i < EMB_SETTLES; i++) {
+	for (i = 0; i < NEURON_SERIES_PENDING; i++) {
 		if (!core->settle[i])
 			continue;
 		settle_alone(core->settle[i], NEURON_SETTLE_MEMBER);
@@ -553,7 +503,7 @@ void emb_times_leave(struct emb_core *core)
 	uint64_t seen, now = nrt_clock_now(), deadline = now + LEAVE_NS;
 	unsigned int i;
 
-	for (i = 0; core->settle && i < EMB_SETTLES; i++)
+	for (i = 0; core->settle && i < NEURON_SERIES_PENDING; i++)
 		if (core->settle[i])
 			end_group(chip, core->settle[i]->settled.group);
 	while (core->settle && !core->wedged) {
