@@ -260,6 +260,7 @@ static void neuron_claim_kill_core(struct neuron_claim_core *cc)
 
 	neuron_core_renew(cc->core);
 	neuron_claim_drain(cc);
+	cc->claim->ndev->job_ops->leave(cc);
 	if (neuron_core_is_cc(cc->core))
 		WRITE_ONCE(cc->core->listens, false);
 	neuron_claim_forget_dump(cc);

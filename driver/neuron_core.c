@@ -91,6 +91,8 @@ static int neuron_core_place(struct neuron_device *ndev, struct neuron_core *cor
 	else
 		neuron_core_place_cc(core, core->index - NEURON_MAX_CORES);
 	spin_lock_init(&core->lock);
+	INIT_LIST_HEAD(&core->times.pending);
+	INIT_LIST_HEAD(&core->times.done);
 	init_completion(&core->reset_done);
 	return drmm_mutex_init(&ndev->drm, &core->reset_lock);
 }
@@ -195,6 +197,8 @@ static void neuron_core_interrupt(struct neuron_core *core, u32 cause)
 		ops->done(core);
 	if (cause & NEURON_CORE_CAUSE_REFUSED)
 		ops->refused(core);
+	if (cause & NEURON_CORE_CAUSE_SETTLED)
+		ops->settled(core);
 	if (cause & NEURON_CORE_CAUSE_RESET)
 		complete(&core->reset_done);
 }
@@ -329,6 +333,7 @@ static void neuron_core_stop(struct neuron_core *core, unsigned long end)
 	if (neuron_core_runs(core))
 		neuron_core_reset_until(core, end);
 	core->ndev->job_ops->end_aborted(core);
+	core->ndev->job_ops->quit(core, end);
 	neuron_core_unlock(core, cookie);
 }
 
@@ -431,8 +436,10 @@ void neuron_cores_end(struct neuron_device *ndev)
 {
 	unsigned int i;
 
-	for (i = 0; i < neuron_nr_units(ndev->gen); i++)
+	for (i = 0; i < neuron_nr_units(ndev->gen); i++) {
 		ndev->job_ops->end_aborted(neuron_unit(ndev, i));
+		ndev->job_ops->lost(neuron_unit(ndev, i));
+	}
 }
 
 void neuron_core_watch(struct neuron_core *core, unsigned long delay)

@@ -72,6 +72,11 @@ struct neuron_core_memory;
  *	neuron_core.reset_lock, or when nobody else can reach the core
  * @release: no job of @cc with an id up to @last waits for a fence any more, nor for the
  *	other jobs of its gang
+ * @settled: device times of jobs that have ended are there, perhaps; hard interrupt context
+ * @lost: after a reset of the device: no more device times of jobs of @core come
+ * @leave: the claim of @cc ends, and all its jobs have: nobody asks for their times any more
+ * @quit: the device is about to be stopped: have it write what it still has to write for jobs
+ *	that have ended, until @end in jiffies. Under neuron_core.reset_lock
  *
  * neuron_job.c sets them before the cores are set up.
  */
@@ -82,6 +87,10 @@ struct neuron_job_ops {
 	void (*doom)(struct neuron_core *core, int error, bool hang);
 	void (*end_aborted)(struct neuron_core *core);
 	void (*release)(struct neuron_claim_core *cc, u64 last);
+	void (*settled)(struct neuron_core *core);
+	void (*lost)(struct neuron_core *core);
+	void (*leave)(struct neuron_claim_core *cc);
+	void (*quit)(struct neuron_core *core, unsigned long end);
 };
 
 /*

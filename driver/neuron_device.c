@@ -176,6 +176,8 @@ static int neuron_device_identify(struct neuron_device *ndev)
 	if (!(neuron_ctl_read(ndev, NEURON_CTL_FEATURES) & NEURON_CTL_FEATURE_PIECES))
 		return dev_err_probe(dev, -ENODEV,
 				     "device cannot read window tables in pieces: use a newer device\n");
+	ndev->has_groups = neuron_ctl_read(ndev, NEURON_CTL_FEATURES) &
+			   NEURON_CTL_FEATURE_GROUPS;
 	if (generation != ndev->gen->generation)
 		return dev_err_probe(dev, -ENODEV,
 				     "device says generation %u, its PCI id %u\n",

@@ -154,6 +154,21 @@ struct neuron_status {
 };
 
 /**
+ * struct neuron_core_times - jobs of a core in time groups (neuron_times.c)
+ * @pending: those that have ended and whose times are not known; under neuron_core.lock, as
+ *	the two below
+ * @done: those of which the device has no more to say, until @work frees them
+ * @nr: jobs in groups that are queued, on the hardware or in the two lists
+ * @work: frees what is in @done, and ends groups that lack a member
+ */
+struct neuron_core_times {
+	struct list_head pending;
+	struct list_head done;
+	unsigned int nr;
+	struct work_struct work;
+};
+
+/**
  * struct neuron_core - a NeuronCore or a CC-core (neuron_core.c)
  * @ndev: device
  * @index: place in neuron_device.core, and number in the interface
@@ -186,6 +201,7 @@ struct neuron_status {
  * @started_ns: ktime of its doorbell
  * @completion: record that the device writes when a job ends, coherent memory
  * @completion_dma: bus address of @completion
+ * @times: jobs in time groups; under @lock
  * @reset_done: completed by the reset interrupt
  * @generation: tells the device which grants of the core are valid; it changes whenever
  *	all of them become void
@@ -220,6 +236,7 @@ struct neuron_core {
 	u64 started_ns;
 	struct neuron_hw_completion *completion;
 	dma_addr_t completion_dma;
+	struct neuron_core_times times;
 	struct completion reset_done;
 	u32 generation;
 	bool wedged;
@@ -317,6 +334,10 @@ struct neuron_counters {
  * @job_ops: what cores and claims want of jobs (neuron_core.h)
  * @job_pool: job blocks (neuron_job.c)
  * @last_gang: number of the gang submitted last, for the device
+ * @has_groups: it knows time groups
+ * @group_lock: held for the two writes that end a time group; innermost
+ * @settle_pool: settle records (neuron_times.c)
+ * @times_wait: woken when times of a job are known
  * @nr_live: number of jobs, window tables and pages of lists that exist
  * @live_wait: woken when a job, a transfer, a window table or a list is freed, or a core dump is
  *	published
@@ -325,7 +346,8 @@ struct neuron_counters {
  * @nr_dumps: core dumps that are captured and not yet published
  * @watch_wq: looks after jobs (neuron_watch.c); not the cores' own queues, which are
  *	bound to a processor: a reset or a core dump takes seconds
- * @free_wq: frees window tables of finished jobs, and with them buffers
+ * @free_wq: frees window tables of finished jobs, and with them buffers; looks after jobs in
+ *	time groups
  * @bus_lock: protects @bus_cuts; held while bus mastering is switched
  * @bus_cuts: number of units of the chip that did not stop when asked, and one more from the
  *	beginning of a reset to the start after it; bus mastering is off while there is one
@@ -396,6 +418,10 @@ struct neuron_device {
 	const struct neuron_job_ops *job_ops;
 	struct dma_pool *job_pool;
 	atomic64_t last_gang;
+	bool has_groups;
+	spinlock_t group_lock; /* NEURON_CTL_GROUP_END */
+	struct dma_pool *settle_pool;
+	wait_queue_head_t times_wait;
 	atomic_t nr_live;
 	wait_queue_head_t live_wait;
 	wait_queue_head_t grant_wait;
@@ -440,6 +466,10 @@ struct neuron_device {
  * @ndev: device
  * @claims: claim ids to struct neuron_claim (neuron_claim.c)
  * @grants: handles to imported grants (neuron_grant.c)
+ * @series: handles to imported series of time groups (neuron_series.c)
+ * @series_lock: held while a series gets its handle; protects @last_series and @nr_series
+ * @last_series: the last handle of a series
+ * @nr_series: how many are in @series
  * @transfers: transfers (neuron_transfer_file.c)
  * @busy_ns: of each core, by claims given back; under @claims' lock
  */
@@ -447,6 +477,10 @@ struct neuron_file {
 	struct neuron_device *ndev;
 	struct xarray claims;
 	struct xarray grants;
+	struct xarray series;
+	struct mutex series_lock;	/* the two below */
+	u32 last_series;
+	u32 nr_series;
 	struct neuron_transfers *transfers;
 	u64 busy_ns[NEURON_MAX_UNITS];
 };

@@ -30,7 +30,9 @@
 #include "neuron_public.h"
 #include "neuron_query.h"
 #include "neuron_reset.h"
+#include "neuron_series.h"
 #include "neuron_sysfs.h"
+#include "neuron_times.h"
 #include "neuron_transfer.h"
 #include "neuron_usage.h"
 #include "neuron_watch.h"
@@ -60,6 +62,7 @@ static int neuron_open(struct drm_device *drm, struct drm_file *file)
 	}
 	neuron_claims_open(nfile);
 	neuron_grants_open(nfile);
+	neuron_series_open(nfile);
 	file->driver_priv = nfile;
 	return 0;
 }
@@ -71,6 +74,7 @@ static void neuron_postclose(struct drm_device *drm, struct drm_file *file)
 	neuron_transfers_close(nfile);
 	neuron_grants_close(nfile);
 	neuron_claims_close(nfile);
+	neuron_series_close(nfile);
 	neuron_pm_put(nfile->ndev);
 	kfree(nfile);
 }
@@ -104,6 +108,10 @@ static const struct drm_ioctl_desc neuron_ioctls[] = {
 	NEURON_IOCTL_DEF(GRANT_CLOSE, grant_close),
 	NEURON_IOCTL_DEF(EVENTS, events),
 	NEURON_IOCTL_DEF(TRANSFER, transfer),
+	NEURON_IOCTL_DEF(SERIES, series),
+	NEURON_IOCTL_DEF(SERIES_IMPORT, series_import),
+	NEURON_IOCTL_DEF(SERIES_CLOSE, series_close),
+	NEURON_IOCTL_DEF(TIMES, times),
 };
 
 static const struct file_operations neuron_fops = {
@@ -128,6 +136,7 @@ static const struct file_operations neuron_fops = {
  *  1.2: CC-cores
  *  2.0: WAIT for any or all of several jobs until a deadline, so not compatible with 1.x;
  *       GRANT_IMPORT, GRANT_CLOSE, EVENTS, TRANSFER
+ *  2.1: SERIES, SERIES_IMPORT, SERIES_CLOSE, TIMES, members of time groups in SUBMIT
  */
 static const struct drm_driver neuron_drm_driver = {
 	.driver_features = DRIVER_COMPUTE_ACCEL | DRIVER_GEM | DRIVER_SYNCOBJ |

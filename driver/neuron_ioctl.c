@@ -28,7 +28,7 @@ static unsigned int neuron_ioctl_known(const struct drm_driver *driver,
 	return _IOC_SIZE(driver->ioctls[nr].cmd);
 }
 
-/* Bytes that the struct had in version 2.0. */
+/* Bytes that the struct had in version 2.0, or in the first one that has it. */
 #define NEURON_LEAST(NAME)[DRM_NEURON_##NAME] = DRM_NEURON_##NAME##_SIZE_V2
 
 static const u16 neuron_ioctl_least[] = {
@@ -51,6 +51,10 @@ static const u16 neuron_ioctl_least[] = {
 	NEURON_LEAST(GRANT_CLOSE),
 	NEURON_LEAST(EVENTS),
 	NEURON_LEAST(TRANSFER),
+	NEURON_LEAST(SERIES),
+	NEURON_LEAST(SERIES_IMPORT),
+	NEURON_LEAST(SERIES_CLOSE),
+	NEURON_LEAST(TIMES),
 };
 
 static unsigned int neuron_ioctl_least_size(unsigned int cmd)

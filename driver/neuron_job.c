@@ -15,6 +15,7 @@
 #include "neuron_fence.h"
 #include "neuron_job.h"
 #include "neuron_table.h"
+#include "neuron_times.h"
 #include "neuron_trace.h"
 
 /* Job blocks with this many queues come from the pool: 1 KiB. */
@@ -107,6 +108,7 @@ static void neuron_job_release(struct kref *ref)
 		neuron_gate_put(job->gate);
 	if (job->gang)
 		neuron_gang_put(job->gang);
+	neuron_time_free(job->time);
 	neuron_fence_drop(job->fence);
 	if (job->result)
 		neuron_result_put(job->result);
@@ -152,6 +154,21 @@ static void neuron_job_set_error(struct neuron_job *job, int error)
 }
 
 /*
+ * Does the device know the job as a member of a time group? Without a @record it has been reset
+ * since, but what it wrote is there. A core that does not answer may have more to say.
+ */
+static bool neuron_job_is_member(const struct neuron_job *job, const struct neuron_record *record)
+{
+	const struct neuron_core *core = job->cc->core;
+	const struct neuron_hw_completion *hw = core->completion;
+
+	if (record)
+		return record->flags & NEURON_COMPLETION_UNSETTLED;
+	return core->wedged || (hw->job_id == cpu_to_le64(job->hw_id) &&
+				hw->flags & cpu_to_le32(NEURON_COMPLETION_UNSETTLED));
+}
+
+/*
  * Under the core's lock: the job leaves the hardware with @error, and with @record as its
  * result, NULL: aborted.
  * Return: its fence, to be given to neuron_job_signal() without the lock.
@@ -170,6 +187,7 @@ neuron_job_end_locked(struct neuron_job *job,
 	result->hang = job->hang;
 	result->wall_ns = ktime_get_ns() - cc->core->started_ns;
 	result->doorbell_ns = cc->core->started_ns;
+	neuron_times_end(job, neuron_job_is_member(job, record), error);
 	trace_neuron_job_done(cc->core, cc->claim->id, job->id,
 			      result->record.status,
 			      result->wall_ns);
@@ -458,6 +476,7 @@ static void neuron_job_end_unstarted(struct neuron_job *job, int error)
 
 	spin_lock_irq(&core->lock);
 	neuron_job_set_error(job, error);
+	neuron_times_end(job, false, true);
 	spin_unlock_irq(&core->lock);
 	neuron_job_signal(fence);
 }
@@ -745,20 +764,32 @@ static const struct neuron_job_ops neuron_job_ops = {
 	.doom = neuron_job_doom,
 	.end_aborted = neuron_job_end_aborted,
 	.release = neuron_jobs_release,
+	.settled = neuron_times_settled,
+	.lost = neuron_times_lost,
+	.leave = neuron_times_leave,
+	.quit = neuron_times_quit,
 };
 
 int neuron_jobs_init(struct neuron_device *ndev)
 {
+	int ret;
+
 	ndev->job_ops = &neuron_job_ops;
 	/* The device may remember gangs of an earlier driver. */
 	atomic64_set(&ndev->last_gang, (u64)get_random_u32() << 32);
 	ndev->job_pool = dma_pool_create("neuron-jobs", ndev->drm.dev,
 					 neuron_job_block_size(NEURON_POOL_QUEUES),
 					 NEURON_JOB_ALIGN, 0);
-	return ndev->job_pool ? 0 : -ENOMEM;
+	if (!ndev->job_pool)
+		return -ENOMEM;
+	ret = neuron_times_init(ndev);
+	if (ret)
+		dma_pool_destroy(ndev->job_pool);
+	return ret;
 }
 
 void neuron_jobs_fini(struct neuron_device *ndev)
 {
+	neuron_times_fini(ndev);
 	dma_pool_destroy(ndev->job_pool);
 }

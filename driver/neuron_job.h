@@ -19,6 +19,7 @@
 struct neuron_claim_core;
 struct neuron_gang;
 struct neuron_gate;
+struct neuron_time;
 
 /**
  * DOC: Jobs layer
@@ -74,6 +75,7 @@ struct neuron_gate;
  * @gate: the fences of others that it waits for, with a reference, or NULL
  * @gang: with a reference, or NULL: the job was submitted alone
  * @gang_index: which member of @gang it is
+ * @time: it is in a time group, or was to be; NULL when the core keeps that (neuron_times.c)
  * @cancelled: the job was cancelled before it started, and will not start; protected by
  *	neuron_core.reset_lock
  * @fence: signalled when the hardware is done with the job
@@ -105,6 +107,7 @@ struct neuron_job {
 	struct neuron_gate *gate;
 	struct neuron_gang *gang;
 	u32 gang_index;
+	struct neuron_time *time;
 	bool cancelled;
 	struct dma_fence *fence;
 	struct neuron_result *result;

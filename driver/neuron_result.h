@@ -26,6 +26,18 @@ struct neuron_job;
 #define NEURON_KEPT_RESULTS	1024	/* of each core, or queue of transfers */
 
 /**
+ * enum neuron_times_state - what is known of the device times of a job in a time group
+ * @NEURON_TIMES_NONE: it is in no group
+ * @NEURON_TIMES_UNKNOWN: it has not ended, or not all members of its group have
+ * @NEURON_TIMES_KNOWN: they are known
+ */
+enum neuron_times_state {
+	NEURON_TIMES_NONE,
+	NEURON_TIMES_UNKNOWN,
+	NEURON_TIMES_KNOWN,
+};
+
+/**
  * struct neuron_result - how a job ended
  * @ref: the job's, that of the set it is in, and one for each waiter; whoever has one holds
  *	the claim, too
@@ -42,6 +54,9 @@ struct neuron_job;
  * @hang: the driver aborted it for making no progress
  * @wall_ns: doorbell to end
  * @doorbell_ns: ktime of the doorbell
+ * @times: of the time group; this and @settled may change after @fence has signalled, under
+ *	neuron_core.lock
+ * @settled: those times; before they are known, its cause says why the job cannot be a member
  */
 struct neuron_result {
 	struct kref ref;
@@ -55,6 +70,8 @@ struct neuron_result {
 	bool hang;
 	u64 wall_ns;
 	u64 doorbell_ns;
+	enum neuron_times_state times;
+	struct neuron_settled settled;
 };
 
 /**

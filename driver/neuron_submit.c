@@ -18,6 +18,7 @@
 #include "neuron_job.h"
 #include "neuron_syncs.h"
 #include "neuron_table.h"
+#include "neuron_times.h"
 #include "neuron_trace.h"
 #include "neuron_window.h"
 
@@ -368,7 +369,8 @@ static int neuron_submit_prepare(struct neuron_submission *sub, u32 index)
 		return ret;
 	}
 	sj->job = job;
-	return neuron_job_block_write(job, &sj->args);
+	ret = neuron_job_block_write(job, &sj->args);
+	return ret ?: neuron_times_prepare(job, sub->file, sj->args.job);
 }
 
 static int neuron_submit_jobs(struct neuron_submission *sub)
@@ -468,12 +470,18 @@ static int neuron_submit_reserve(struct neuron_submission *sub,
 
 	if (sj->cc->dead)
 		return -ENOENT;
-	ret = neuron_submit_number(sj->job, id);
+	ret = neuron_times_enter(sj->job);
 	if (ret)
 		return ret;
-	ret = neuron_windows_apply(&sj->windows, sj->cc, sub->gang);
+	ret = neuron_submit_number(sj->job, id);
 	if (ret)
-		neuron_submit_unnumber(sj->job);
+		goto err_times;
+	ret = neuron_windows_apply(&sj->windows, sj->cc, sub->gang);
+	if (!ret)
+		return 0;
+	neuron_submit_unnumber(sj->job);
+err_times:
+	neuron_times_undo(sj->job);
 	return ret;
 }
 
@@ -493,6 +501,7 @@ static int neuron_submit_reserve_all(struct neuron_submission *sub, u64 *first)
 	while (ret && i--) {
 		neuron_windows_undo(&sub->job[i].windows, sub->job[i].cc);
 		neuron_submit_unnumber(sub->job[i].job);
+		neuron_times_undo(sub->job[i].job);
 	}
 	return ret;
 }
@@ -505,6 +514,7 @@ static struct dma_fence *neuron_submit_push(struct neuron_submit_job *sj)
 	struct dma_fence *fence;
 
 	neuron_job_block_table(job, &sj->args);
+	neuron_times_commit(job);
 	drm_sched_job_arm(&job->base);
 	fence = dma_fence_get(&job->base.s_fence->finished);
 	job->result->owner = job;

@@ -34,6 +34,8 @@ neuron-objects += neuron_claim.o \
 
 # jobs,
 neuron-objects += neuron_job.o \
+	neuron_series.o \
+	neuron_times.o \
 	neuron_submit.o \
 	neuron_transfer.o \
 	neuron_transfer_file.o \

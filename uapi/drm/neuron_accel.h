@@ -10,9 +10,9 @@
  *    beyond the kernel's must be zero (-EINVAL).
  *  - Arrays are passed as {stride, count, pointer} (struct drm_neuron_array), so
  *    that their elements may grow in the same way.
- *  - The size that a struct or element had in version 2.0 is its smallest one for
- *    ever: DRM_NEURON_*_SIZE_V2, at the end of this file. Less is refused (-EINVAL),
- *    and so is a size or stride that is no multiple of 8.
+ *  - The size that a struct or element had in version 2.0, or in the first one that has
+ *    it, is its smallest one for ever: DRM_NEURON_*_SIZE_V2, at the end of this file. Less
+ *    is refused (-EINVAL), and so is a size or stride that is no multiple of 8.
  *  - No number of things of the chip is part of a struct: QUERY tells it, or there is
  *    an array.
  *  - Pointers are __u64. Units are bytes and nanoseconds unless said.
@@ -25,6 +25,8 @@
  *    on the same fabric) post some semaphores of one core, or reach a part of
  *    its SBUF. It is void when the claim ends.
  *  - Job: one run of one core; completion is a syncobj and a result record.
+ *  - Series: a file descriptor by which jobs of several claims, of any chips of a fabric,
+ *    have their device times worked out together.
  *  - Transfer: a copy of buffers by DMA, with the same completion.
  */
 #ifndef _UAPI_NEURON_ACCEL_H_
@@ -37,7 +39,7 @@ extern "C" {
 #endif
 
 #define DRM_NEURON_DRIVER_MAJOR		2
-#define DRM_NEURON_DRIVER_MINOR		0
+#define DRM_NEURON_DRIVER_MINOR		1
 
 enum drm_neuron_ioctl_id {
 	DRM_NEURON_QUERY = 0,
@@ -59,6 +61,10 @@ enum drm_neuron_ioctl_id {
 	DRM_NEURON_GRANT_CLOSE,
 	DRM_NEURON_EVENTS,
 	DRM_NEURON_TRANSFER,
+	DRM_NEURON_SERIES,
+	DRM_NEURON_SERIES_IMPORT,
+	DRM_NEURON_SERIES_CLOSE,
+	DRM_NEURON_TIMES,
 };
 
 /**
@@ -754,6 +760,105 @@ struct drm_neuron_grant_close {
 	__u32 pad;
 };
 
+/* Members that a group of a series has at most, and groups that a member can leave out at once. */
+#define DRM_NEURON_SERIES_MEMBERS	4096
+#define DRM_NEURON_SERIES_STEP		1024
+/* Series that a file has imported and not closed. */
+#define DRM_NEURON_SERIES_HANDLES	1024
+
+/**
+ * struct drm_neuron_series - make a series of time groups
+ * @members: of each of its groups, 1 to DRM_NEURON_SERIES_MEMBERS
+ * @flags: zero
+ * @fd: out: series, close-on-exec
+ * @pad: zero
+ *
+ * A time group is a set of jobs on any cores of the chips of one fabric, whose device times
+ * are worked out together: they slow each other down where they share links, memory or DMA
+ * engines. The jobs start, run and end as if there were no group, and their times come when
+ * all have ended (TIMES).
+ *
+ * The groups of a series have the numbers 1, 2 and so on. Each member comes to them in this
+ * order, with one job each, and says so in struct drm_neuron_job. The descriptor gives the
+ * right to be a member after SERIES_IMPORT, also to other processes and on other chips of the
+ * fabric, and nothing else.
+ * Errors: EINVAL, EOPNOTSUPP (the device has no time groups), ENOMEM, EMFILE.
+ */
+struct drm_neuron_series {
+	__u32 members;
+	__u32 flags;
+	__s32 fd;
+	__u32 pad;
+};
+
+/**
+ * struct drm_neuron_series_import - give a series a handle in this file
+ * @fd: series, made on any chip of the fabric; it may be closed afterwards
+ * @handle: out: for drm_neuron_job.series; never 0, another one for each import, and none
+ *	comes twice
+ *
+ * The first job by a handle that is a member makes that member the handle's: jobs by other
+ * handles are not that member, they run without a group.
+ * Errors: EBADF (no series), EOPNOTSUPP (another fabric, or the device has no time groups),
+ * ENOSPC (DRM_NEURON_SERIES_HANDLES), ENOMEM.
+ */
+struct drm_neuron_series_import {
+	__s32 fd;
+	__u32 handle;
+};
+
+/**
+ * struct drm_neuron_series_close - give up an imported series
+ * @handle: from SERIES_IMPORT
+ * @pad: zero
+ *
+ * Jobs that were submitted with it stay members. No others come: so from the first group on
+ * to which not all members have come, all groups of the series are inexact, now and later.
+ * The end of the file does the same with all its handles.
+ * Errors: ENOENT, EINVAL.
+ */
+struct drm_neuron_series_close {
+	__u32 handle;
+	__u32 pad;
+};
+
+/* Why device times of a member are not those of the whole group. */
+enum drm_neuron_settle_cause {
+	DRM_NEURON_SETTLE_FINE = 0,	/* they are */
+	DRM_NEURON_SETTLE_MEMBER = 1,	/* a member failed, was aborted, or its chip left */
+	DRM_NEURON_SETTLE_ENDED = 2,	/* a member will not come, or cannot be one */
+	DRM_NEURON_SETTLE_OVERFLOW = 3,	/* no room for what is recorded, or too far behind */
+	DRM_NEURON_SETTLE_ORDER = 4,	/* behind another group that is inexact or comes late */
+};
+
+/**
+ * struct drm_neuron_times - device times of a job that was submitted as a member
+ * @claim: claim id
+ * @core: core it ran on
+ * @job: job id
+ * @deadline_ns: how long to wait for them, as in struct drm_neuron_wait
+ * @start_ns: out: modelled device time of its start
+ * @end_ns: out: modelled device time of its end; both 0 when the device models none
+ * @cause: out: enum drm_neuron_settle_cause; others may be added. FINE: the times are exact.
+ *	Else they are those of a job for itself
+ * @pad: zero
+ *
+ * Times that are known do not change, and are kept as long as the result of the job.
+ * The call can be restarted after EINTR as it is.
+ * Errors: ETIMEDOUT (not known at the deadline), EINTR, ENOENT (claim, unknown or forgotten
+ * job), EINVAL (core, or the job was not submitted as a member).
+ */
+struct drm_neuron_times {
+	__u32 claim;
+	__u32 core;
+	__u64 job;
+	__s64 deadline_ns;
+	__u64 start_ns;
+	__u64 end_ns;
+	__u32 cause;
+	__u32 pad;
+};
+
 /* Engines of a core; QUERY_DEVICE tells how many there are. */
 enum drm_neuron_engine {
 	DRM_NEURON_ENGINE_TENSOR = 0,
@@ -851,12 +956,20 @@ struct drm_neuron_sync {
  *	with an instruction, and nothing else uses it
  * @trace_offset: first byte of the trace, a multiple of 64
  * @trace_size: bytes; at least 104: the header and one record
+ * @series: handle of an imported series of time groups, or 0: the job is in no group
+ * @member: which member of its group the job is, less than drm_neuron_series.members; else 0
+ * @group: number of the group in the series: larger than that of the last job of the same
+ *	@member, by DRM_NEURON_SERIES_STEP at most; else 0. Groups in between lack that member
  *
  * A trace is what the engines and queues of the job did, and when: struct neuron_hw_trace
  * and, behind it, struct neuron_hw_trace_record of the hardware contract (contract/trace.h).
  * The header is written when the job starts; its @job_id has the job's number in its low
  * 32 bits. It can be read while the job runs. When it is full the rest is counted. Records
  * whose times are not exact are marked, as the result of the job is.
+ *
+ * A job that cannot be a member all the same runs without a group, and TIMES says why. So it
+ * is by a handle that was closed, with a member that is another handle's, with a trace, which
+ * is complete when the job ends, and when too many jobs of the core wait for their times.
  */
 struct drm_neuron_job {
 	__u32 core;
@@ -874,6 +987,9 @@ struct drm_neuron_job {
 	__u32 rank;
 	__u64 trace_offset;
 	__u64 trace_size;
+	__u32 series;
+	__u32 member;
+	__u64 group;
 };
 
 /* Write @fill instead of what a buffer has. */
@@ -1019,8 +1135,8 @@ enum drm_neuron_cause {
  *
  * When the submission fails, no job is queued and the window tables are as they were.
  * QUERY_LIMITS tells how many jobs can be in the queue of a core, and how long arrays are.
- * Errors: EINVAL, ENOENT, EBUSY (the queue of a core is full until one of its jobs ends),
- * ENODEV, ENOMEM; those of WINDOWS.
+ * Errors: EINVAL, ENOENT (also a series that this file never had), EBUSY (the queue of a core
+ * is full until one of its jobs ends), ENODEV, ENOMEM; those of WINDOWS.
  */
 struct drm_neuron_submit {
 	__u32 claim;
@@ -1051,7 +1167,8 @@ struct drm_neuron_submit {
  *	file ended before it could start; ENODEV: the device went away. Others may be added
  * @addr: out: failing address as the program wrote it
  * @start_ns: out: modelled device time of its start
- * @end_ns: out: modelled device time of its end
+ * @end_ns: out: modelled device time of its end. Of a member of a time group these are the
+ *	times that it would have if it never had to share anything: TIMES has the others
  * @instructions: out: instructions executed
  * @dma_bytes: out: bytes moved by its queues
  * @wall_ns: out: host time from the doorbell until the driver ended the job. If the job failed
@@ -1315,8 +1432,8 @@ struct drm_neuron_events {
 };
 
 /*
- * Sizes of the structs in version 2.0. They never change: a caller that says less than
- * this is refused.
+ * Sizes of the structs in version 2.0, or in the first one that has them. They never change:
+ * a caller that says less than this is refused.
  */
 #define DRM_NEURON_QUERY_SIZE_V2		24
 #define DRM_NEURON_DEVICE_INFO_SIZE_V2		120
@@ -1358,6 +1475,10 @@ struct drm_neuron_events {
 #define DRM_NEURON_EVENT_SIZE_V2		56
 #define DRM_NEURON_EVENTS_SIZE_V2		24
 #define DRM_NEURON_TRANSFER_SIZE_V2		160
+#define DRM_NEURON_SERIES_SIZE_V2		16
+#define DRM_NEURON_SERIES_IMPORT_SIZE_V2	8
+#define DRM_NEURON_SERIES_CLOSE_SIZE_V2		8
+#define DRM_NEURON_TIMES_SIZE_V2		48
 
 #define DRM_NEURON_IOCTL(nr, type) \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_NEURON_##nr, struct drm_neuron_##type)
@@ -1381,6 +1502,10 @@ struct drm_neuron_events {
 #define DRM_IOCTL_NEURON_GRANT_CLOSE	DRM_NEURON_IOCTL(GRANT_CLOSE, grant_close)
 #define DRM_IOCTL_NEURON_EVENTS		DRM_NEURON_IOCTL(EVENTS, events)
 #define DRM_IOCTL_NEURON_TRANSFER	DRM_NEURON_IOCTL(TRANSFER, transfer)
+#define DRM_IOCTL_NEURON_SERIES		DRM_NEURON_IOCTL(SERIES, series)
+#define DRM_IOCTL_NEURON_SERIES_IMPORT	DRM_NEURON_IOCTL(SERIES_IMPORT, series_import)
+#define DRM_IOCTL_NEURON_SERIES_CLOSE	DRM_NEURON_IOCTL(SERIES_CLOSE, series_close)
+#define DRM_IOCTL_NEURON_TIMES		DRM_NEURON_IOCTL(TIMES, times)
 
 #if defined(__cplusplus)
 }

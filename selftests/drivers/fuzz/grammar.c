@@ -101,6 +101,9 @@ static const struct fuzz_field drm_neuron_job_fields[] = {
 	ONE(drm_neuron_job, rank, MASK, 0),
 	ONE(drm_neuron_job, trace_offset, OFFSET, 64),
 	ONE(drm_neuron_job, trace_size, SIZE, 0),
+	ONE(drm_neuron_job, series, USE, FUZZ_SERIES),
+	ONE(drm_neuron_job, member, COUNT, 3),
+	ONE(drm_neuron_job, group, COUNT, 8),
 };
 
 STRUCT(drm_neuron_job);
@@ -314,6 +317,42 @@ static const struct fuzz_field drm_neuron_grant_close_fields[] = {
 
 STRUCT(drm_neuron_grant_close);
 
+static const struct fuzz_field drm_neuron_series_fields[] = {
+	ONE(drm_neuron_series, members, COUNT, 4),
+	ONE(drm_neuron_series, flags, ZERO, 0),
+	ONE(drm_neuron_series, fd, GIVE, FUZZ_FD),
+	ONE(drm_neuron_series, pad, ZERO, 0),
+};
+
+STRUCT(drm_neuron_series);
+
+static const struct fuzz_field drm_neuron_series_import_fields[] = {
+	ONE(drm_neuron_series_import, fd, USE, FUZZ_FD),
+	ONE(drm_neuron_series_import, handle, GIVE, FUZZ_SERIES),
+};
+
+STRUCT(drm_neuron_series_import);
+
+static const struct fuzz_field drm_neuron_series_close_fields[] = {
+	ONE(drm_neuron_series_close, handle, USE, FUZZ_SERIES),
+	ONE(drm_neuron_series_close, pad, ZERO, 0),
+};
+
+STRUCT(drm_neuron_series_close);
+
+static const struct fuzz_field drm_neuron_times_fields[] = {
+	ONE(drm_neuron_times, claim, USE, FUZZ_CLAIM),
+	ONE(drm_neuron_times, core, USE, FUZZ_CORE),
+	ONE(drm_neuron_times, job, USE, FUZZ_JOB),
+	ONE(drm_neuron_times, deadline_ns, DEADLINE, 0),
+	ONE(drm_neuron_times, start_ns, ZERO, 0),
+	ONE(drm_neuron_times, end_ns, ZERO, 0),
+	ONE(drm_neuron_times, cause, ZERO, 0),
+	ONE(drm_neuron_times, pad, ZERO, 0),
+};
+
+STRUCT(drm_neuron_times);
+
 static const struct fuzz_field drm_neuron_events_fields[] = {
 	ONE(drm_neuron_events, mask, FLAGS, (1u << DRM_NEURON_NR_EVENT_TYPES) - 1),
 	ONE(drm_neuron_events, flags, FLAGS, DRM_NEURON_EVENTS_NONBLOCK),
@@ -473,6 +512,7 @@ const char *const fuzz_resource_names[FUZZ_NR_RESOURCES] = {
 	[FUZZ_SYNC] = "sync",
 	[FUZZ_FD] = "fd",
 	[FUZZ_GRANT] = "grant",
+	[FUZZ_SERIES] = "series",
 };
 
 #define OURS(NAME, name, weight) \
@@ -502,6 +542,10 @@ const struct fuzz_desc fuzz_calls[] = {
 	OURS(GRANT_CLOSE, grant_close, 3),
 	OURS(EVENTS, events, 4),
 	OURS(TRANSFER, transfer, 10),
+	OURS(SERIES, series, 4),
+	OURS(SERIES_IMPORT, series_import, 6),
+	OURS(SERIES_CLOSE, series_close, 3),
+	OURS(TIMES, times, 6),
 	DRMS(GEM_CLOSE, drm_gem_close, 4),
 	DRMS(PRIME_HANDLE_TO_FD, drm_prime_handle, 4),
 	{ "PRIME_FD_TO_HANDLE", DRM_IOCTL_PRIME_FD_TO_HANDLE, FUZZ_IOCTL, 4, &prime_import_struct },

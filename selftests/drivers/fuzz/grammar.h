@@ -24,8 +24,9 @@ enum fuzz_resource {
 	FUZZ_CORE,
 	FUZZ_JOB,
 	FUZZ_SYNC,		/* syncobj */
-	FUZZ_FD,		/* grant, event file, dma-buf, sync file */
+	FUZZ_FD,		/* grant, series, event file, dma-buf, sync file */
 	FUZZ_GRANT,		/* handle of a grant */
+	FUZZ_SERIES,		/* handle of a series of time groups */
 	FUZZ_NR_RESOURCES
 };
 

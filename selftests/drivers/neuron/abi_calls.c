@@ -150,9 +150,7 @@ static int good_events(struct abi *abi, void *arg)
 	return 0;
 }
 
-/* What the rig has emitted, as the job @job. */
-static struct drm_neuron_submit *put_submit(struct abi *abi, void *arg,
-					    struct drm_neuron_job *job)
+struct drm_neuron_submit *abi_put_submit(struct abi *abi, void *arg, struct drm_neuron_job *job)
 {
 	struct drm_neuron_submit *call = arg;
 	struct rig_submit submit;
@@ -171,7 +169,7 @@ static int good_submit(struct abi *abi, void *arg)
 	rig_copy(&abi->rig, NEURON_ENGINE_SYNC,
 		 neuron_window_addr(RIG_WINDOW_DATA, 64),
 		 neuron_window_addr(RIG_WINDOW_DATA, 0), 64);
-	put_submit(abi, arg, (void *)abi->element);
+	abi_put_submit(abi, arg, (void *)abi->element);
 	return 0;
 }
 
@@ -180,7 +178,7 @@ static int good_submit_queues(struct abi *abi, void *arg)
 	rig_copy(&abi->rig, NEURON_ENGINE_SYNC,
 		 neuron_window_addr(RIG_WINDOW_DATA, 64),
 		 neuron_window_addr(RIG_WINDOW_DATA, 0), 64);
-	put_submit(abi, arg, &abi->job);
+	abi_put_submit(abi, arg, &abi->job);
 	memcpy(abi->element, &abi->queue, sizeof(abi->queue));
 	abi->job.queues.pointer = (uintptr_t)abi->element;
 	return 0;
@@ -188,7 +186,7 @@ static int good_submit_queues(struct abi *abi, void *arg)
 
 static int good_submit_starts(struct abi *abi, void *arg)
 {
-	put_submit(abi, arg, &abi->job);
+	abi_put_submit(abi, arg, &abi->job);
 	memcpy(abi->element, &abi->rig.start[NEURON_ENGINE_SYNC],
 	       sizeof(struct drm_neuron_start));
 	abi->job.starts.count = 1;
@@ -198,7 +196,7 @@ static int good_submit_starts(struct abi *abi, void *arg)
 
 static int good_submit_sem_clear(struct abi *abi, void *arg)
 {
-	put_submit(abi, arg, &abi->job);
+	abi_put_submit(abi, arg, &abi->job);
 	abi->element[0] = ~0ull;
 	abi->job.sem_clear.count = 1;
 	abi->job.sem_clear.pointer = (uintptr_t)abi->element;
@@ -221,21 +219,21 @@ static int good_sync(struct abi *abi, struct drm_neuron_array *syncs,
 
 static int good_submit_in(struct abi *abi, void *arg)
 {
-	struct drm_neuron_submit *submit = put_submit(abi, arg, &abi->job);
+	struct drm_neuron_submit *submit = abi_put_submit(abi, arg, &abi->job);
 
 	return good_sync(abi, &submit->in_syncs, DRM_SYNCOBJ_CREATE_SIGNALED);
 }
 
 static int good_submit_out(struct abi *abi, void *arg)
 {
-	struct drm_neuron_submit *submit = put_submit(abi, arg, &abi->job);
+	struct drm_neuron_submit *submit = abi_put_submit(abi, arg, &abi->job);
 
 	return good_sync(abi, &submit->out_syncs, 0);
 }
 
 static int good_submit_windows(struct abi *abi, void *arg)
 {
-	put_submit(abi, arg, &abi->job);
+	abi_put_submit(abi, arg, &abi->job);
 	good_window(abi, &abi->job.windows);
 	return 0;
 }
@@ -498,7 +496,8 @@ const struct abi_call abi_calls[ABI_NR_ROWS] = {
 	},
 	[ABI_SUBMIT] = {
 		CALL(SUBMIT, submit, good_submit),
-		ARRAY(submit, jobs, job), .empty = -EINVAL, .bad = {
+		ARRAY(submit, jobs, job), .element_least = DRM_NEURON_JOB_SIZE_V2,
+		.empty = -EINVAL, .bad = {
 			BAD(submit, claim, NO_ID, ENOENT),
 			BAD(submit, flags, 2, EINVAL),
 			BAD(submit, flags, 0x80000000, EINVAL),
@@ -676,6 +675,52 @@ const struct abi_call abi_calls[ABI_NR_ROWS] = {
 			BAD(transfer, out_syncs.count, 65, EINVAL),
 			BAD_ELEMENT(sync, handle, NO_ID, ENOENT),
 			BAD_ELEMENT(sync, flags, 1, EINVAL),
+		},
+	},
+	[ABI_SERIES] = {
+		CALL(SERIES, series, abi_good_series), .array = -1, .bad = {
+			BAD(series, members, 0, EINVAL),
+			BAD(series, members, DRM_NEURON_SERIES_MEMBERS + 1, EINVAL),
+			BAD(series, members, 0xffffffff, EINVAL),
+			BAD(series, flags, 1, EINVAL),
+			BAD(series, flags, 0x80000000, EINVAL),
+			BAD(series, pad, 1, EINVAL),
+		},
+	},
+	[ABI_SERIES_IMPORT] = {
+		CALL(SERIES_IMPORT, series_import, abi_good_series_import), .array = -1, .bad = {
+			BAD(series_import, fd, -1, EBADF),
+			BAD(series_import, fd, 0, EBADF),
+			BAD(series_import, fd, 0x7fffffff, EBADF),
+		},
+	},
+	[ABI_SERIES_CLOSE] = {
+		CALL(SERIES_CLOSE, series_close, abi_good_series_close), .array = -1, .bad = {
+			BAD(series_close, handle, 0, ENOENT),
+			BAD(series_close, handle, NO_ID, ENOENT),
+			BAD(series_close, pad, 1, EINVAL),
+		},
+	},
+	[ABI_SUBMIT_SERIES] = {
+		CALL(SUBMIT, submit, abi_good_submit_series),
+		ARRAY(submit, jobs, job), .element_least = DRM_NEURON_JOB_SIZE_V2,
+		.empty = -EINVAL, .bad = {
+			BAD_ELEMENT(job, series, 0, EINVAL),
+			BAD_ELEMENT(job, series, NO_ID, ENOENT),
+			BAD_ELEMENT(job, series, 0xffffffff, ENOENT),
+			BAD_ELEMENT(job, member, 1, EINVAL),
+			BAD_ELEMENT(job, member, 0xffffffff, EINVAL),
+			BAD_ELEMENT(job, group, 0, EINVAL),
+			BAD_ELEMENT(job, group, DRM_NEURON_SERIES_STEP + 1, EINVAL),
+			BAD_ELEMENT(job, group, -1, EINVAL),
+		},
+	},
+	[ABI_TIMES] = {
+		CALL(TIMES, times, abi_good_times), .array = -1, .bad = {
+			BAD_CLAIM(times),
+			BAD(times, job, 0, ENOENT),
+			BAD(times, job, -1, ENOENT),
+			BAD(times, pad, 1, EINVAL),
 		},
 	},
 };

@@ -21,7 +21,7 @@
  * @rig: a claimed core
  * @memory: a page of user memory
  * @element: of the array that the call has
- * @fd: a grant of the rig's core, or what else a call opened; 0: nothing
+ * @fd: a grant of the rig's core, a series, or what else a call opened; 0: nothing
  * @job: of a SUBMIT whose element is something else
  * @queue: of the job
  */
@@ -56,11 +56,12 @@ struct abi_bad {
  * struct abi_call - an ioctl
  * @name: for messages
  * @request: request number, size included
- * @least: bytes of the struct in version 2.0
+ * @least: bytes of the struct in version 2.0, or in the first one that has it
  * @good: fill @arg with a call that must pass
  * @array: offset of a struct drm_neuron_array, or -1
  * @of_job: the array is not in the struct but in abi.job
  * @element_size: bytes of its elements
+ * @element_least: bytes that they had at first; 0: as many
  * @empty: what a call with no element gives
  * @bad: up to one without @what
  */
@@ -72,6 +73,7 @@ struct abi_call {
 	int array;
 	bool of_job;
 	uint32_t element_size;
+	uint32_t element_least;
 	int empty;
 	struct abi_bad bad[24];
 };
@@ -105,6 +107,11 @@ enum abi_row {
 	ABI_TRANSFER,
 	ABI_TRANSFER_IN_SYNCS,
 	ABI_TRANSFER_OUT_SYNCS,
+	ABI_SERIES,
+	ABI_SERIES_IMPORT,
+	ABI_SERIES_CLOSE,
+	ABI_SUBMIT_SERIES,
+	ABI_TIMES,
 	ABI_NR_ROWS
 };
 
@@ -138,9 +145,24 @@ enum abi_row {
 	ABI_VARIANT(fixture, EVENTS); \
 	ABI_VARIANT(fixture, TRANSFER); \
 	ABI_VARIANT(fixture, TRANSFER_IN_SYNCS); \
-	ABI_VARIANT(fixture, TRANSFER_OUT_SYNCS)
+	ABI_VARIANT(fixture, TRANSFER_OUT_SYNCS); \
+	ABI_VARIANT(fixture, SERIES); \
+	ABI_VARIANT(fixture, SERIES_IMPORT); \
+	ABI_VARIANT(fixture, SERIES_CLOSE); \
+	ABI_VARIANT(fixture, SUBMIT_SERIES); \
+	ABI_VARIANT(fixture, TIMES)
 
 extern const struct abi_call abi_calls[ABI_NR_ROWS];
+
+/* What the rig has emitted, as the job @job. */
+struct drm_neuron_submit *abi_put_submit(struct abi *abi, void *arg, struct drm_neuron_job *job);
+
+/* Good calls of abi_series.c. */
+int abi_good_series(struct abi *abi, void *arg);
+int abi_good_series_import(struct abi *abi, void *arg);
+int abi_good_series_close(struct abi *abi, void *arg);
+int abi_good_submit_series(struct abi *abi, void *arg);
+int abi_good_times(struct abi *abi, void *arg);
 
 /* 0 or a negative errno. */
 int abi_open(struct abi *abi);

@@ -105,7 +105,7 @@ TEST(unknown_numbers)
 
 	if (fd < 0)
 		SKIP(return, "no neuron device");
-	for (nr = DRM_COMMAND_BASE + DRM_NEURON_TRANSFER + 1; nr < DRM_COMMAND_END;
+	for (nr = DRM_COMMAND_BASE + DRM_NEURON_TIMES + 1; nr < DRM_COMMAND_END;
 	     nr++)
 		EXPECT_EQ(-EINVAL, neuron_ioctl(fd, DRM_IOWR(nr, arg), arg));
 	EXPECT_EQ(-EINVAL, neuron_ioctl(fd, DRM_IOWR(0xff, arg), arg));
