@@ -187,6 +187,84 @@ static int drm_submit(struct nrt_chip *chip, struct drm_neuron_submit *submit)
 	return call(chip, DRM_IOCTL_NEURON_SUBMIT, submit);
 }
 
+static int drm_series_import(struct nrt_chip *chip, int fd, uint32_t *handle)
+{
+	struct drm_neuron_series_import args = { .fd = fd };
+	int ret = call(chip, DRM_IOCTL_NEURON_SERIES_IMPORT, &args);
+
+	*handle = args.handle;
+	return ret;
+}
+
+static int drm_series(struct nrt_chip *chip, struct nrt_series *series)
+{
+	struct drm_neuron_series args = { .members = series->members };
+	bool valid = args.members && args.members <= DRM_NEURON_SERIES_MEMBERS;
+	int ret = call(chip, DRM_IOCTL_NEURON_SERIES, &args);
+
+	/* A driver before version 2.1 knows no such call. */
+	if (ret)
+		return ret == -EINVAL && valid ? -EOPNOTSUPP : ret;
+	ret = drm_series_import(chip, args.fd, &series->handle);
+	if (ret)
+		close(args.fd);
+	else
+		series->fd = args.fd;
+	return ret;
+}
+
+static void drm_series_close(struct nrt_chip *chip, uint32_t handle)
+{
+	struct drm_neuron_series_close args = { .handle = handle };
+
+	call(chip, DRM_IOCTL_NEURON_SERIES_CLOSE, &args);
+}
+
+/* The caller's jobs stay as they are: they may be submitted again, as other members. */
+static int drm_submit_timed(struct nrt_chip *chip, struct drm_neuron_submit *submit,
+			    const struct nrt_time_place *places)
+{
+	const struct drm_neuron_job *from = (const void *)(uintptr_t)submit->jobs.pointer;
+	struct drm_neuron_submit args = *submit;
+	struct drm_neuron_job *jobs;
+	uint32_t i;
+	int ret;
+
+	jobs = calloc(submit->jobs.count, sizeof(*jobs));
+	if (!jobs)
+		return -ENOMEM;
+	for (i = 0; i < submit->jobs.count; i++) {
+		jobs[i] = from[i];
+		if (!places[i].series)
+			continue;
+		jobs[i].series = places[i].series;
+		jobs[i].member = places[i].index;
+		jobs[i].group = places[i].sequence;
+	}
+	args.jobs.pointer = (uintptr_t)jobs;
+	ret = drm_submit(chip, &args);
+	free(jobs);
+	submit->job = args.job;
+	return ret;
+}
+
+static int drm_settled(struct nrt_chip *chip, struct nrt_settled *settled)
+{
+	struct drm_neuron_times args = {
+		.claim = settled->claim,
+		.core = settled->core,
+		.job = settled->job,
+		.deadline_ns = settled->deadline_ns,
+	};
+	int ret = call(chip, DRM_IOCTL_NEURON_TIMES, &args);
+
+	settled->start_ns = args.start_ns;
+	settled->end_ns = args.end_ns;
+	settled->exact = args.cause == DRM_NEURON_SETTLE_FINE;
+	settled->cause = (uint16_t)args.cause;
+	return ret;
+}
+
 static int drm_wait(struct nrt_chip *chip, struct drm_neuron_wait *wait)
 {
 	return call(chip, DRM_IOCTL_NEURON_WAIT, wait);
@@ -231,6 +309,11 @@ const struct nrt_backend nrt_backend_drm = {
 	.grant_import = drm_grant_import,
 	.grant_close = drm_grant_close,
 	.submit = drm_submit,
+	.series = drm_series,
+	.series_import = drm_series_import,
+	.series_close = drm_series_close,
+	.submit_timed = drm_submit_timed,
+	.settled = drm_settled,
 	.wait = drm_wait,
 	.cancel = drm_cancel,
 	.post = drm_post,

@@ -161,6 +161,9 @@ static int make_member(struct nrt_chip *chip, struct drm_neuron_submit *submit,
 		return -EIO;
 	if (args->flags || args->stream || args->stream_offset || has_member(members, nr, core))
 		return -EINVAL;
+	/* @place says that here. */
+	if (args->series || args->member || args->group)
+		return -EINVAL;
 	member->core = core;
 	member->job = emb_job_new(submit->job + nr);
 	if (!member->job)

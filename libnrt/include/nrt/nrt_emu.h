@@ -209,7 +209,7 @@ NRT_STATUS nrt_emu_get_core_place(uint32_t vnc, nrt_emu_place_t *place, size_t s
  * and memories. An execution that is traced takes no part, so its times are not exact.
  *
  * Return: NRT_INVALID: the core is no rank, or none of the list; NRT_FAILURE: the chips do not
- * tell such times, as those of the driver; NRT_TIMEOUT; why the world has failed.
+ * tell such times, as those of a driver before version 2.1; NRT_TIMEOUT; why the world has failed.
  */
 NRT_STATUS nrt_emu_join_group_times(uint32_t vnc, const uint32_t *ranks, uint32_t count);
 
