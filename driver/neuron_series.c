@@ -77,14 +77,35 @@ u64 neuron_series_group(const struct neuron_series *series, u64 sequence)
 
 /* Groups: under the lock of the series. */
 
+/* Once: what a group lacks does not come back. */
+static void neuron_series_tell_user(struct neuron_series *series, struct neuron_series_user *user)
+{
+	if (user->told || !neuron_series_lacks(&series->state, user->sequence))
+		return;
+	user->told = true;
+	user->lacks(user);
+}
+
 static void neuron_series_tell(struct neuron_series *series, unsigned int i)
 {
 	struct neuron_series_user *user;
 
 	lockdep_assert_held(&series->lock);
 	hlist_for_each_entry(user, &series->users[i], link)
-		if (neuron_series_lacks(&series->state, user->sequence))
-			user->lacks(user);
+		neuron_series_tell_user(series, user);
+}
+
+/* What lacks a member now lacks it for ever, so the lock need not be held throughout. */
+static void neuron_series_tell_all(struct neuron_series *series)
+{
+	unsigned long flags;
+	unsigned int i;
+
+	for (i = 0; i < NEURON_SERIES_MISSED; i++) {
+		spin_lock_irqsave(&series->lock, flags);
+		neuron_series_tell(series, i);
+		spin_unlock_irqrestore(&series->lock, flags);
+	}
 }
 
 static void neuron_series_lose_locked(struct neuron_series *series, u64 sequence)
@@ -111,7 +132,6 @@ void neuron_series_commit(struct neuron_series *series, u64 sequence,
 			  const struct neuron_series_place *place)
 {
 	unsigned long flags;
-	unsigned int i;
 
 	if (place->taken)
 		return;
@@ -119,9 +139,9 @@ void neuron_series_commit(struct neuron_series *series, u64 sequence,
 	neuron_series_skip(&series->state, place->before, sequence);
 	if (place->alone)
 		neuron_series_lose_locked(series, sequence);
-	for (i = 0; sequence - place->before > 1 && i < NEURON_SERIES_MISSED; i++)
-		neuron_series_tell(series, i);
 	spin_unlock_irqrestore(&series->lock, flags);
+	if (sequence - place->before > 1)
+		neuron_series_tell_all(series);
 }
 
 void neuron_series_undo(struct neuron_series *series, u32 index, u64 sequence,
@@ -131,8 +151,8 @@ void neuron_series_undo(struct neuron_series *series, u32 index, u64 sequence,
 
 	spin_lock_irqsave(&series->lock, flags);
 	neuron_series_uncome(&series->state, index, sequence, place);
-	neuron_series_tell(series, sequence % NEURON_SERIES_MISSED);
 	spin_unlock_irqrestore(&series->lock, flags);
+	neuron_series_tell_all(series);
 }
 
 void neuron_series_lose(struct neuron_series *series, u64 sequence)
@@ -170,8 +190,7 @@ void neuron_series_watch(struct neuron_series *series, struct neuron_series_user
 
 	spin_lock_irqsave(&series->lock, flags);
 	hlist_add_head(&user->link, &series->users[user->sequence % NEURON_SERIES_MISSED]);
-	if (neuron_series_lacks(&series->state, user->sequence))
-		user->lacks(user);
+	neuron_series_tell_user(series, user);
 	spin_unlock_irqrestore(&series->lock, flags);
 }
 
@@ -190,13 +209,11 @@ static void neuron_series_handle_free(struct neuron_series_handle *handle)
 {
 	struct neuron_series *series = handle->series;
 	unsigned long flags;
-	unsigned int i;
 
 	spin_lock_irqsave(&series->lock, flags);
-	neuron_series_leave(&series->state);
-	for (i = 0; i < NEURON_SERIES_MISSED; i++)
-		neuron_series_tell(series, i);
+	neuron_series_leave(&series->state, handle->holder);
 	spin_unlock_irqrestore(&series->lock, flags);
+	neuron_series_tell_all(series);
 	neuron_series_put(series);
 	kfree(handle);
 }

@@ -19,14 +19,16 @@ struct neuron_series;
  * struct neuron_series_user - a job that is a member of a group, has ended, and has no times yet
  * @link: in the series
  * @sequence: number of the group
- * @lacks: the group lacks a member, for ever; may be called several times, under the lock of the
- *	series. It takes no lock of a core
+ * @told: @lacks was called
+ * @lacks: the group lacks a member, for ever; called once, under the lock of the series. It takes
+ *	no lock of a core
  *
  * It is in a series from neuron_series_watch() to neuron_series_unwatch().
  */
 struct neuron_series_user {
 	struct hlist_node link;
 	u64 sequence;
+	bool told;
 	void (*lacks)(struct neuron_series_user *user);
 };
 

@@ -246,13 +246,14 @@ TEST_F_TIMEOUT(times, place_is_taken, LIMIT_S)
 		for (i = 0; i < CHIPS; i++)
 			EXPECT_EQ(NEURON_SETTLE_FINE, cause_of(&self->side[i], id[i]));
 	}
-	/* It can make times inexact, and that is all. */
+	/* It is no member, so nobody lacks it. */
 	backend()->series_close(intruder.chip, intruder.series);
 	for (i = 0; i < CHIPS; i++) {
 		ASSERT_EQ(0, submit(&self->side[i], HALTS, i, 4, 0, &id[i]));
 		EXPECT_EQ(DRM_NEURON_JOB_OK, status_of(&self->side[i], id[i]));
-		EXPECT_EQ(NEURON_SETTLE_ENDED, cause_of(&self->side[i], id[i]));
 	}
+	for (i = 0; i < CHIPS; i++)
+		EXPECT_EQ(NEURON_SETTLE_FINE, cause_of(&self->side[i], id[i]));
 }
 
 /* The jobs end at once; their times come when all have. */
@@ -320,6 +321,25 @@ TEST_F_TIMEOUT(times, member_leaves, LIMIT_S)
 	/* Another thread may have been about to submit. */
 	ASSERT_EQ(0, submit(&self->side[0], HALTS, 0, 4, 0, &id[2]));
 	EXPECT_EQ(NEURON_SETTLE_ENDED, cause_of(&self->side[0], id[2]));
+}
+
+/* What it has come to is whole, also when the others are slower. */
+TEST_F_TIMEOUT(times, member_is_done_first, LIMIT_S)
+{
+	uint64_t id[3];
+
+	ASSERT_EQ(0, submit(&self->side[0], HALTS, 0, 1, 0, &id[0]));
+	ASSERT_EQ(DRM_NEURON_JOB_OK, status_of(&self->side[0], id[0]));
+	ASSERT_EQ(0, submit(&self->side[1], HALTS, 1, 1, 0, &id[1]));
+	EXPECT_EQ(NEURON_SETTLE_FINE, cause_of(&self->side[1], id[1]));
+	ASSERT_EQ(0, submit(&self->side[0], HALTS, 0, 2, 0, &id[0]));
+	ASSERT_EQ(DRM_NEURON_JOB_OK, status_of(&self->side[0], id[0]));
+	backend()->series_close(self->side[0].chip, self->side[0].series);
+	ASSERT_EQ(0, submit(&self->side[1], HALTS, 1, 2, 0, &id[1]));
+	EXPECT_EQ(NEURON_SETTLE_FINE, cause_of(&self->side[1], id[1]));
+	EXPECT_EQ(NEURON_SETTLE_FINE, cause_of(&self->side[0], id[0]));
+	ASSERT_EQ(0, submit(&self->side[1], HALTS, 1, 3, 0, &id[2]));
+	EXPECT_EQ(NEURON_SETTLE_ENDED, cause_of(&self->side[1], id[2]));
 }
 
 /* What it has come to it still does, when its queue lets it: such a group lacks nobody. */

@@ -147,7 +147,7 @@ static void far_behind(void **state)
 	assert_int_equal(FINE, come(&rig, 1, 2));
 }
 
-/* What all have come to stays whole; nothing later is. */
+/* What all have come to stays whole, and so does what the one that leaves has come to. */
 static void somebody_leaves(void **state)
 {
 	struct rig rig;
@@ -158,14 +158,97 @@ static void somebody_leaves(void **state)
 	come(&rig, 1, 1);
 	come(&rig, 2, 1);
 	come(&rig, 0, 2);
-	neuron_series_leave(&rig.series);
+	neuron_series_leave(&rig.series, rig.holder[0]);
+	assert_false(neuron_series_lacks(&rig.series, 2));
+	assert_true(neuron_series_lacks(&rig.series, 3));
+	assert_int_equal(FINE, come(&rig, 1, 2));
+	neuron_series_leave(&rig.series, rig.holder[2]);
 	assert_false(neuron_series_lacks(&rig.series, 1));
 	assert_true(neuron_series_lacks(&rig.series, 2));
-	assert_int_equal(ENDED, come(&rig, 1, 2));
-	assert_int_equal(ENDED, come(&rig, 0, 3));
+	assert_int_equal(ENDED, come(&rig, 1, 3));
 	/* Nobody can make that good again. */
 	come(&rig, 2, 2);
-	neuron_series_leave(&rig.series);
+	neuron_series_leave(&rig.series, rig.holder[1]);
+	assert_true(neuron_series_lacks(&rig.series, 2));
+}
+
+/* Whoever is no member may leave when all members are somebody, and not before. */
+static void stranger_leaves(void **state)
+{
+	uint32_t stranger;
+	struct rig rig;
+
+	(void)state;
+	begin(&rig);
+	stranger = neuron_series_hold(&rig.series);
+	come(&rig, 0, 1);
+	come(&rig, 1, 1);
+	come(&rig, 2, 1);
+	neuron_series_leave(&rig.series, stranger);
+	assert_false(neuron_series_lacks(&rig.series, 2));
+	begin(&rig);
+	stranger = neuron_series_hold(&rig.series);
+	come(&rig, 0, 1);
+	come(&rig, 2, 1);
+	neuron_series_leave(&rig.series, stranger);
+	assert_true(neuron_series_lacks(&rig.series, 1));
+}
+
+/* A handle that is refused is no member: another one can be it. */
+static void place_is_free_again(void **state)
+{
+	struct neuron_series_place place;
+	struct rig rig, before;
+
+	(void)state;
+	begin(&rig);
+	before = rig;
+	assert_null(neuron_series_come(&rig.series, rig.holder[1], 0, 900, &place));
+	neuron_series_uncome(&rig.series, 0, 900, &place);
+	assert_memory_equal(&before, &rig, sizeof(before));
+	assert_int_equal(FINE, come(&rig, 0, 1));
+	/* One that was the member before stays it. */
+	assert_null(neuron_series_come(&rig.series, rig.holder[0], 0, 2, &place));
+	neuron_series_uncome(&rig.series, 0, 2, &place);
+	assert_null(neuron_series_come(&rig.series, rig.holder[1], 0, 2, &place));
+	assert_true(place.taken);
+}
+
+/* Groups that a submission leaves out lack it, also when the submission itself is refused. */
+static void left_out_and_taken_back(void **state)
+{
+	struct neuron_series_place place, later;
+	struct rig rig;
+
+	(void)state;
+	begin(&rig);
+	come(&rig, 0, 3);
+	assert_null(neuron_series_come(&rig.series, rig.holder[0], 0, 5, &place));
+	assert_null(neuron_series_come(&rig.series, rig.holder[0], 0, 6, &later));
+	neuron_series_skip(&rig.series, later.before, 6);
+	neuron_series_uncome(&rig.series, 0, 5, &place);
+	assert_false(neuron_series_lacks(&rig.series, 3));
+	assert_true(neuron_series_lacks(&rig.series, 4));
+	assert_true(neuron_series_lacks(&rig.series, 5));
+	assert_false(neuron_series_lacks(&rig.series, 6));
+}
+
+/* The holder leaves between the submission and its refusal. */
+static void leaves_and_is_taken_back(void **state)
+{
+	struct neuron_series_place place;
+	struct rig rig;
+
+	(void)state;
+	begin(&rig);
+	come(&rig, 0, 1);
+	come(&rig, 1, 1);
+	come(&rig, 2, 1);
+	assert_null(neuron_series_come(&rig.series, rig.holder[0], 0, 2, &place));
+	neuron_series_leave(&rig.series, rig.holder[0]);
+	assert_false(neuron_series_lacks(&rig.series, 2));
+	neuron_series_uncome(&rig.series, 0, 2, &place);
+	assert_false(neuron_series_lacks(&rig.series, 1));
 	assert_true(neuron_series_lacks(&rig.series, 2));
 }
 
@@ -217,6 +300,10 @@ int main(void)
 		cmocka_unit_test(groups_that_are_left_out),
 		cmocka_unit_test(far_behind),
 		cmocka_unit_test(somebody_leaves),
+		cmocka_unit_test(stranger_leaves),
+		cmocka_unit_test(place_is_free_again),
+		cmocka_unit_test(left_out_and_taken_back),
+		cmocka_unit_test(leaves_and_is_taken_back),
 		cmocka_unit_test(what_is_taken_back),
 		cmocka_unit_test(place_of_somebody_else),
 	};

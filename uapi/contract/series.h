@@ -29,12 +29,12 @@
  * struct neuron_series_member - a member of each group of a series
  * @last: number of the last group that it has come to, from 1 on
  * @holder: who is this member, as neuron_series_hold() has named it; 0: nobody yet
- * @pad: zero
+ * @left: @holder has left
  */
 struct neuron_series_member {
 	__u64 last;
 	__u32 holder;
-	__u32 pad;
+	__u32 left;
 };
 
 /**
@@ -42,6 +42,7 @@ struct neuron_series_member {
  * @secret: random; the chip lets everybody join a group who knows its number
  * @last_whole: to all groups behind it some members will not come, because a holder has left;
  *	all ones: nobody has
+ * @newest: the largest number of a group to which a member has come
  * @missed: groups that lack a member
  * @members: of each group, 1 to NEURON_JOB_MAX_GROUP
  * @holders: how many there have been
@@ -53,6 +54,7 @@ struct neuron_series_member {
 struct neuron_series_state {
 	__u64 secret;
 	__u64 last_whole;
+	__u64 newest;
 	__u64 missed[NEURON_SERIES_MISSED];
 	__u32 members;
 	__u32 holders;
@@ -122,19 +124,22 @@ static inline void neuron_series_skip(struct neuron_series_state *series, __u64 
 }
 
 /*
- * A holder leaves. What it has come to stays; to later groups it does not come, and if it was to
- * be a member that nobody is yet, nobody knows which one.
+ * A holder leaves. What its members have come to stays; to later groups they do not come. If a
+ * member is nobody yet, it may be the one that this holder was to be: then no group is whole.
  */
-static inline void neuron_series_leave(struct neuron_series_state *series)
+static inline void neuron_series_leave(struct neuron_series_state *series, __u32 holder)
 {
-	__u64 least = ~0ull;
+	struct neuron_series_member *member;
 	__u32 i;
 
-	for (i = 0; i < series->members; i++)
-		if (series->member[i].last < least)
-			least = series->member[i].last;
-	if (series->last_whole > least)
-		series->last_whole = least;
+	for (i = 0; i < series->members; i++) {
+		member = &series->member[i];
+		if (member->holder && member->holder != holder)
+			continue;
+		member->left |= member->holder == holder;
+		if (series->last_whole > member->last)
+			series->last_whole = member->last;
+	}
 }
 
 /**
@@ -142,23 +147,22 @@ static inline void neuron_series_leave(struct neuron_series_state *series)
  * @before: the group that it came to before
  * @alone: the job is no member, and this is why its times are inexact; FINE: it is one
  * @taken: somebody else is that member; nothing has changed
+ * @first: the member was nobody before
  */
 struct neuron_series_place {
 	__u64 before;
 	enum neuron_settle_cause alone;
 	__u8 taken;
+	__u8 first;
 };
 
 static inline enum neuron_settle_cause
 neuron_series_alone(const struct neuron_series_state *series, __u64 sequence)
 {
-	__u32 i;
-
 	if (neuron_series_lacks(series, sequence))
 		return NEURON_SETTLE_ENDED;
-	for (i = 0; i < series->members; i++)
-		if (series->member[i].last > sequence + NEURON_SERIES_AHEAD)
-			return NEURON_SETTLE_OVERFLOW;
+	if (series->newest > sequence + NEURON_SERIES_AHEAD)
+		return NEURON_SETTLE_OVERFLOW;
 	return NEURON_SETTLE_FINE;
 }
 
@@ -183,7 +187,7 @@ static inline const char *neuron_series_come(struct neuron_series_state *series,
 	if (!sequence)
 		return "groups of a series are counted from 1 on";
 	member = &series->member[index];
-	*place = (struct neuron_series_place){ .before = member->last };
+	*place = (struct neuron_series_place){ .before = member->last, .first = !member->holder };
 	if (member->holder && member->holder != holder) {
 		place->alone = NEURON_SETTLE_ENDED;
 		place->taken = 1;
@@ -195,23 +199,47 @@ static inline const char *neuron_series_come(struct neuron_series_state *series,
 		return "a member leaves out too many groups";
 	member->holder = holder;
 	member->last = sequence;
+	if (series->newest < sequence)
+		series->newest = sequence;
 	place->alone = neuron_series_alone(series, sequence);
 	return NEURON_FINE;
 }
 
+static inline void neuron_series_find_newest(struct neuron_series_state *series)
+{
+	__u32 i;
+
+	series->newest = 0;
+	for (i = 0; i < series->members; i++)
+		if (series->newest < series->member[i].last)
+			series->newest = series->member[i].last;
+}
+
 /*
- * What neuron_series_come() has done is taken back. If the member has come to another group since,
- * the one in between lacks it.
+ * What neuron_series_come() has done is taken back, for which neuron_series_skip() was not called.
+ * If the member has come to another group since, it does not come to this one any more, nor to
+ * those before. If its holder has left since, it comes to no group behind the one before.
  */
 static inline void neuron_series_uncome(struct neuron_series_state *series, __u32 index,
 					__u64 sequence, const struct neuron_series_place *place)
 {
+	struct neuron_series_member *member;
+
 	if (place->taken)
 		return;
-	if (series->member[index].last == sequence)
-		series->member[index].last = place->before;
-	else
+	member = &series->member[index];
+	if (member->last != sequence) {
+		neuron_series_skip(series, place->before, sequence);
 		neuron_series_miss(series, sequence);
+		return;
+	}
+	member->last = place->before;
+	if (member->left && series->last_whole > member->last)
+		series->last_whole = member->last;
+	if (place->first)
+		member->holder = 0;
+	if (series->newest == sequence)
+		neuron_series_find_newest(series);
 }
 
 #endif /* NEURON_CONTRACT_SERIES_H */

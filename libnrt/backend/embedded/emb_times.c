@@ -168,22 +168,21 @@ int emb_series_import(struct nrt_chip *chip, int fd, uint32_t *handle)
 }
 
 /* With the chip's lock: groups to which some members have come, and others will not. */
-static void end_series(struct nrt_chip *chip, struct emb_series *series)
+static void end_series(struct nrt_chip *chip, const struct emb_holder *holder)
 {
-	uint64_t most = 0, sequence;
-	uint32_t i;
+	struct emb_series *series = holder->series;
+	uint64_t most, sequence;
 
 	pthread_mutex_lock(&chip->machine->lock);
-	for (i = 0; i < series->state.members; i++)
-		most = series->member[i].last > most ? series->member[i].last : most;
-	neuron_series_leave(&series->state);
+	most = series->state.newest;
+	neuron_series_leave(&series->state, holder->name);
 	sequence = series->state.last_whole;
 	pthread_mutex_unlock(&chip->machine->lock);
 	/* Of older ones the chip has kept nothing. */
 	if (most > NEURON_SERIES_STEP && sequence < most - NEURON_SERIES_STEP)
 		sequence = most - NEURON_SERIES_STEP;
-	while (++sequence <= most)
-		end_group(chip, neuron_series_number(&series->state, sequence));
+	while (sequence < most)
+		end_group(chip, neuron_series_number(&series->state, ++sequence));
 }
 
 void emb_series_close(struct nrt_chip *chip, uint32_t handle)
@@ -196,7 +195,7 @@ void emb_series_close(struct nrt_chip *chip, uint32_t handle)
 	if (handle && handle <= chip->nr_series)
 		series = chip->series[handle - 1].series;
 	if (series) {
-		end_series(chip, series);
+		end_series(chip, &chip->series[handle - 1]);
 		chip->series[handle - 1].series = NULL;
 	}
 	pthread_mutex_unlock(&chip->lock);
