@@ -273,12 +273,18 @@ static void neuron_time_finish(struct neuron_time *time)
 	neuron_times_kick(core);
 }
 
-/* The device writes the status last. What it says is believed only if it can be true. */
+/*
+ * The device writes the status last. What it says is believed only if it can be true. It does not
+ * remember for long which groups are inexact, so the series does: for a member that comes to one
+ * later the device would begin it anew, and wait.
+ */
 static void neuron_time_take(struct neuron_time *time)
 {
 	struct neuron_result *result = time->result;
 	struct neuron_core *core = time->core;
+	struct neuron_settled settled;
 	struct neuron_hw_settle copy;
+	bool valid;
 	u64 group;
 
 	if (READ_ONCE(time->hw->status) == cpu_to_le16(NEURON_SETTLE_NONE))
@@ -288,13 +294,17 @@ static void neuron_time_take(struct neuron_time *time)
 	/* What is checked is what is used. */
 	barrier();
 	group = neuron_series_group(time->series, time->user.sequence);
-	if (result && neuron_settled_decode(&copy, time->hw_id, group, &result->settled)) {
-		neuron_result_settle_alone(core, result, NEURON_SETTLE_MEMBER);
-	} else if (result) {
+	valid = !neuron_settled_decode(&copy, time->hw_id, group, &settled);
+	if (result && valid) {
+		result->settled = settled;
 		result->times = NEURON_TIMES_KNOWN;
 		neuron_times_wake(core);
+	} else if (result) {
+		neuron_result_settle_alone(core, result, NEURON_SETTLE_MEMBER);
 	}
 	neuron_time_finish(time);
+	if (!valid || settled.status != NEURON_SETTLE_OK)
+		neuron_series_lose(time->series, time->user.sequence);
 }
 
 static void neuron_times_look(struct neuron_core *core)
@@ -407,7 +417,7 @@ static void neuron_times_end_group(struct neuron_core *core, u64 group)
 
 /*
  * *@group: the number of a group that is to be ended, each of them once. @all: also of one that
- * lacks nobody. False: there is none.
+ * lacked nobody until now. False: there is none.
  */
 static bool neuron_times_next_to_end(struct neuron_core *core, bool all, u64 *group)
 {
@@ -421,6 +431,8 @@ static bool neuron_times_next_to_end(struct neuron_core *core, bool all, u64 *gr
 		if (!found)
 			continue;
 		time->told = true;
+		if (all)
+			neuron_series_lose(time->series, time->user.sequence);
 		*group = neuron_series_group(time->series, time->user.sequence);
 		break;
 	}

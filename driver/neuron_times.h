@@ -34,10 +34,11 @@ struct neuron_time;
  *    into the job block. A job that cannot be a member has none, or one that is only freed.
  * 2. When the job has ended and the device has accepted it as a member, the core keeps it, until
  *    the device has written the settle record (neuron_core_times.pending). A job that was not
- *    accepted has its times at once: those that it would have without a group. So has the
- *    group one member less, for ever.
+ *    accepted has its times at once: those that it would have without a group. Its group lacks
+ *    this member for ever.
  * 3. The interrupt SETTLED, or whoever looks for times, takes the record, and the times are in the
- *    result of the job.
+ *    result of the job. If they are inexact, the series remembers that the group lacks a member:
+ *    the device may forget it, and would begin it anew for a member that comes later.
  *
  * A group that lacks a member is *ended*: the device is told its number (GROUP_END), and the other
  * members settle without it. The device may not know the group yet. So this is done on the chip

@@ -323,6 +323,26 @@ TEST_F_TIMEOUT(times, member_leaves, LIMIT_S)
 	EXPECT_EQ(NEURON_SETTLE_ENDED, cause_of(&self->side[0], id[2]));
 }
 
+/* The chip remembers so many groups whose times are inexact, and forgets the others. */
+TEST_F_TIMEOUT(times, comes_to_a_forgotten_group, LIMIT_S)
+{
+	struct nrt_series series = { .members = CHIPS };
+	struct side flood = self->side[0];
+	uint64_t id[CHIPS], other, sequence;
+
+	ASSERT_EQ(0, backend()->series(flood.chip, &series));
+	close(series.fd);
+	flood.series = series.handle;
+	ASSERT_EQ(0, submit(&self->side[0], HALTS, 0, 1, 0, &id[0]));
+	for (sequence = 1; sequence < 700; sequence++) {
+		ASSERT_EQ(0, submit(&flood, HALTS, 0, sequence, 0, &other));
+		ASSERT_EQ(DRM_NEURON_JOB_OK, status_of(&flood, other));
+	}
+	EXPECT_EQ(NEURON_SETTLE_OVERFLOW, cause_of(&self->side[0], id[0]));
+	ASSERT_EQ(0, submit(&self->side[1], HALTS, 1, 1, 0, &id[1]));
+	EXPECT_EQ(NEURON_SETTLE_ENDED, cause_of(&self->side[1], id[1]));
+}
+
 /* What it has come to is whole, also when the others are slower. */
 TEST_F_TIMEOUT(times, member_is_done_first, LIMIT_S)
 {

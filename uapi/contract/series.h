@@ -159,10 +159,10 @@ struct neuron_series_place {
 static inline enum neuron_settle_cause
 neuron_series_alone(const struct neuron_series_state *series, __u64 sequence)
 {
-	if (neuron_series_lacks(series, sequence))
-		return NEURON_SETTLE_ENDED;
 	if (series->newest > sequence + NEURON_SERIES_AHEAD)
 		return NEURON_SETTLE_OVERFLOW;
+	if (neuron_series_lacks(series, sequence))
+		return NEURON_SETTLE_ENDED;
 	return NEURON_SETTLE_FINE;
 }
 

@@ -292,6 +292,17 @@ struct emb_job {
 };
 
 /**
+ * struct emb_settle - whose a settle record is
+ * @result, @series: with references, or NULL: the record is nobody's
+ * @sequence: number of the group
+ */
+struct emb_settle {
+	struct emb_result *result;
+	struct emb_series *series;
+	uint64_t sequence;
+};
+
+/**
  * struct emb_core - a NeuronCore or a CC-core
  * @regs: BAR0 offset of its registers
  * @sems_addr: device address of its semaphores
@@ -310,7 +321,7 @@ struct emb_job {
  * @settles: NEURON_SERIES_PENDING settle records; no bytes as long as no job was a member of a
  *	time group
  * @settled: some of them have come, perhaps
- * @settle: by record: whose it is, with a reference, or NULL; NULL without @settles
+ * @settle: by record: whose it is; NULL without @settles
  * @copies: of the records, as they were last looked at; NULL without @settles
  * @dump: what the core did when a job of the claim last hung, @dump_size bytes, or NULL; behind
  *	the first @dump_text bytes are its memories
@@ -340,7 +351,7 @@ struct emb_core {
 	uint64_t nr_results;
 	struct emb_shared settles;
 	bool settled;
-	struct emb_result **settle;
+	struct emb_settle *settle;
 	struct neuron_hw_settle *copies;
 	char *dump;
 	size_t dump_size;

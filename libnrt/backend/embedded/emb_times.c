@@ -17,7 +17,7 @@
 
 /**
  * struct emb_series - a series of time groups; under emb_machine.lock
- * @refs: handles, and jobs that are members and have not ended
+ * @refs: handles, jobs that are members and have not ended, and settle records
  * @state: contract/series.h. The chip does not know an ended group to which nobody has come yet,
  *	so one that lacks a member is ended again when another member has come
  * @member: of @state
@@ -226,20 +226,29 @@ uint64_t emb_times_at(const struct emb_core *core, const struct emb_job *job)
 
 static void free_place(struct emb_core *core, unsigned int i)
 {
-	emb_result_put(core->settle[i]);
-	core->settle[i] = NULL;
+	struct emb_settle *settle = &core->settle[i];
+
+	emb_result_put(settle->result);
+	series_put(core->chip->machine, settle->series);
+	*settle = (struct emb_settle){ 0 };
 }
 
-/* Record @i as it was copied. One that breaks the contract says nothing. */
+/*
+ * Record @i as it was copied. One that breaks the contract says nothing. The chip does not remember
+ * for long which groups are inexact, so the series does.
+ */
 static void take_record(struct emb_core *core, unsigned int i, const struct neuron_hw_settle *copy)
 {
-	struct emb_result *result = core->settle[i];
+	struct emb_settle *settle = &core->settle[i];
+	struct emb_result *result = settle->result;
 
 	if (neuron_settled_decode(copy, result->job, result->settled.group, &result->settled)) {
 		result->settled.status = NEURON_SETTLE_INEXACT;
 		result->settled.cause = NEURON_SETTLE_MEMBER;
 	}
 	result->times = EMB_TIMES_KNOWN;
+	if (result->settled.status != NEURON_SETTLE_OK)
+		miss(core->chip, settle->series, settle->sequence);
 	free_place(core, i);
 }
 
@@ -255,9 +264,9 @@ static void take_settled(struct emb_core *core)
 	emb_iova_snapshot(&core->chip->machine->iova, core->copies, core->settles.ptr,
 			  NEURON_SERIES_PENDING * sizeof(*core->copies));
 	for (i = 0; i < NEURON_SERIES_PENDING; i++) {
-		if (!core->settle[i] || !copies[i].status)
+		if (!core->settle[i].result || !copies[i].status)
 			continue;
-		if (core->settle[i]->ended)
+		if (core->settle[i].result->ended)
 			take_record(core, i, &copies[i]);
 		else
 			core->settled = true;
@@ -295,7 +304,7 @@ static int make_places(struct emb_core *core)
 			     NEURON_SERIES_PENDING * sizeof(struct neuron_hw_settle),
 			     &core->settles))
 		return -1;
-	core->settle = calloc(NEURON_SERIES_PENDING, sizeof(struct emb_result *));
+	core->settle = calloc(NEURON_SERIES_PENDING, sizeof(*core->settle));
 	core->copies = calloc(NEURON_SERIES_PENDING, sizeof(*core->copies));
 	if (core->settle && core->copies)
 		return 0;
@@ -313,7 +322,7 @@ static int take_place(struct emb_core *core)
 		return -1;
 	look(core);
 	for (i = 0; i < NEURON_SERIES_PENDING; i++)
-		if (!core->settle[i])
+		if (!core->settle[i].result)
 			return (int)i;
 	return -1;
 }
@@ -344,6 +353,8 @@ static void series_get(struct emb_machine *machine, struct emb_series *series)
 static void become_member(struct emb_core *core, struct emb_job *job, struct emb_series *series,
 			  const struct nrt_time_place *place, unsigned int at)
 {
+	/* The job's, and that of the record. */
+	series_get(core->chip->machine, series);
 	series_get(core->chip->machine, series);
 	job->series = series;
 	job->sequence = place->sequence;
@@ -354,7 +365,11 @@ static void become_member(struct emb_core *core, struct emb_job *job, struct emb
 		.index = neuron_to_le32(place->index),
 	};
 	memset(record_of(core, at), 0, sizeof(struct neuron_hw_settle));
-	core->settle[at] = emb_result_get(job->result);
+	core->settle[at] = (struct emb_settle){
+		.result = emb_result_get(job->result),
+		.series = series,
+		.sequence = place->sequence,
+	};
 }
 
 static int join(struct emb_core *core, struct emb_job *job, const struct emb_holder *holder,
@@ -470,7 +485,7 @@ static bool all_settled(struct emb_core *core)
 
 	look(core);
 	for (i = 0; i < NEURON_SERIES_PENDING; i++)
-		if (core->settle[i])
+		if (core->settle[i].result)
 			return false;
 	return true;
 }
@@ -483,9 +498,9 @@ void emb_times_forget(struct emb_core *core)
 	if (!core->settle)
 		return;
 	for (i = 0; i < NEURON_SERIES_PENDING; i++) {
-		if (!core->settle[i])
+		if (!core->settle[i].result)
 			continue;
-		settle_alone(core->settle[i], NEURON_SETTLE_MEMBER);
+		settle_alone(core->settle[i].result, NEURON_SETTLE_MEMBER);
 		free_place(core, i);
 	}
 	free_places(core);
@@ -503,8 +518,8 @@ void emb_times_leave(struct emb_core *core)
 	unsigned int i;
 
 	for (i = 0; core->settle && i < NEURON_SERIES_PENDING; i++)
-		if (core->settle[i])
-			end_group(chip, core->settle[i]->settled.group);
+		if (core->settle[i].result)
+			miss(chip, core->settle[i].series, core->settle[i].sequence);
 	while (core->settle && !core->wedged) {
 		seen = atomic_load(&chip->irqs);
 		if (all_settled(core) || now > deadline)
