@@ -160,12 +160,14 @@ struct neuron_status {
  * @done: those of which the device has no more to say, until @work frees them
  * @nr: jobs in groups that are queued, on the hardware or in the two lists
  * @work: frees what is in @done, and ends groups that lack a member
+ * @wait: woken when times of a job are known
  */
 struct neuron_core_times {
 	struct list_head pending;
 	struct list_head done;
 	unsigned int nr;
 	struct work_struct work;
+	wait_queue_head_t wait;
 };
 
 /**
@@ -337,7 +339,6 @@ struct neuron_counters {
  * @has_groups: it knows time groups
  * @group_lock: held for the two writes that end a time group; innermost
  * @settle_pool: settle records (neuron_times.c)
- * @times_wait: woken when times of a job are known
  * @nr_live: number of jobs, window tables and pages of lists that exist
  * @live_wait: woken when a job, a transfer, a window table or a list is freed, or a core dump is
  *	published
@@ -421,7 +422,6 @@ struct neuron_device {
 	bool has_groups;
 	spinlock_t group_lock; /* NEURON_CTL_GROUP_END */
 	struct dma_pool *settle_pool;
-	wait_queue_head_t times_wait;
 	atomic_t nr_live;
 	wait_queue_head_t live_wait;
 	wait_queue_head_t grant_wait;

@@ -214,42 +214,15 @@ static void neuron_times_block(struct neuron_job *job)
 	neuron_hw_job_group(job->hw, neuron_host_addr(ndev, job->dma) + sizeof(*job->hw));
 }
 
-static void neuron_times_look(struct neuron_core *core);
-
-/* Of a member the device writes the trace when all have ended: too late for who reads it. */
-void neuron_times_commit(struct neuron_job *job)
-{
-	struct neuron_core *core = job->cc->core;
-	struct neuron_time *time = job->time;
-
-	if (!time)
-		return;
-	time->hw_id = job->hw_id;
-	if (!time->place.alone && job->trace)
-		time->place.alone = NEURON_SETTLE_ENDED;
-	spin_lock_irq(&core->lock);
-	neuron_times_look(core);
-	if (!time->place.alone) {
-		time->counted = neuron_times_reserve(core);
-		if (!time->counted)
-			time->place.alone = NEURON_SETTLE_OVERFLOW;
-	}
-	spin_unlock_irq(&core->lock);
-	neuron_series_commit(time->series, time->user.sequence, &time->place);
-	job->result->settled.cause = time->place.alone;
-	if (!time->place.alone)
-		neuron_times_block(job);
-}
-
 /* Times: under the lock of the core. */
 
 static void neuron_times_wake(struct neuron_core *core)
 {
-	if (wq_has_sleeper(&core->ndev->times_wait))
-		wake_up_all(&core->ndev->times_wait);
+	if (wq_has_sleeper(&core->times.wait))
+		wake_up_all(&core->times.wait);
 }
 
-/* Its times are those of a job for itself. */
+/* Its times are those of a job for itself. The caller wakes who waits for them. */
 static void neuron_result_settle_alone(struct neuron_core *core, struct neuron_result *result,
 				       enum neuron_settle_cause cause)
 {
@@ -258,8 +231,7 @@ static void neuron_result_settle_alone(struct neuron_core *core, struct neuron_r
 	result->settled.end_ns = result->record.end_ns;
 	result->settled.status = NEURON_SETTLE_INEXACT;
 	result->settled.cause = cause;
-	result->times = NEURON_TIMES_KNOWN;
-	neuron_times_wake(core);
+	WRITE_ONCE(result->times, NEURON_TIMES_KNOWN);
 }
 
 /* Nobody writes its record any more; the work of the core frees it. */
@@ -276,9 +248,9 @@ static void neuron_time_finish(struct neuron_time *time)
 /*
  * The device writes the status last. What it says is believed only if it can be true. It does not
  * remember for long which groups are inexact, so the series does: for a member that comes to one
- * later the device would begin it anew, and wait.
+ * later the device would begin it anew, and wait. True: there was a record.
  */
-static void neuron_time_take(struct neuron_time *time)
+static bool neuron_time_take(struct neuron_time *time)
 {
 	struct neuron_result *result = time->result;
 	struct neuron_core *core = time->core;
@@ -288,7 +260,7 @@ static void neuron_time_take(struct neuron_time *time)
 	u64 group;
 
 	if (READ_ONCE(time->hw->status) == cpu_to_le16(NEURON_SETTLE_NONE))
-		return;
+		return false;
 	dma_rmb();
 	copy = *time->hw;
 	/* What is checked is what is used. */
@@ -297,32 +269,66 @@ static void neuron_time_take(struct neuron_time *time)
 	valid = !neuron_settled_decode(&copy, time->hw_id, group, &settled);
 	if (result && valid) {
 		result->settled = settled;
-		result->times = NEURON_TIMES_KNOWN;
-		neuron_times_wake(core);
+		WRITE_ONCE(result->times, NEURON_TIMES_KNOWN);
 	} else if (result) {
 		neuron_result_settle_alone(core, result, NEURON_SETTLE_MEMBER);
 	}
 	neuron_time_finish(time);
 	if (!valid || settled.status != NEURON_SETTLE_OK)
 		neuron_series_lose(time->series, time->user.sequence);
+	return true;
 }
 
-static void neuron_times_look(struct neuron_core *core)
+/* True: there were records. The caller wakes who waits for them. */
+static bool neuron_times_look(struct neuron_core *core)
 {
 	struct neuron_time *time, *next;
+	bool news = false;
 
 	lockdep_assert_held(&core->lock);
 	list_for_each_entry_safe(time, next, &core->times.pending, link)
-		neuron_time_take(time);
+		news |= neuron_time_take(time);
+	return news;
 }
 
 void neuron_times_settled(struct neuron_core *core)
 {
 	unsigned long flags;
+	bool news;
 
 	spin_lock_irqsave(&core->lock, flags);
-	neuron_times_look(core);
+	news = neuron_times_look(core);
 	spin_unlock_irqrestore(&core->lock, flags);
+	if (news)
+		neuron_times_wake(core);
+}
+
+/* Of a member the device writes the trace when all have ended: too late for who reads it. */
+void neuron_times_commit(struct neuron_job *job)
+{
+	struct neuron_core *core = job->cc->core;
+	struct neuron_time *time = job->time;
+	bool news;
+
+	if (!time)
+		return;
+	time->hw_id = job->hw_id;
+	if (!time->place.alone && job->trace)
+		time->place.alone = NEURON_SETTLE_ENDED;
+	spin_lock_irq(&core->lock);
+	news = neuron_times_look(core);
+	if (!time->place.alone) {
+		time->counted = neuron_times_reserve(core);
+		if (!time->counted)
+			time->place.alone = NEURON_SETTLE_OVERFLOW;
+	}
+	spin_unlock_irq(&core->lock);
+	if (news)
+		neuron_times_wake(core);
+	neuron_series_commit(time->series, time->user.sequence, &time->place);
+	job->result->settled.cause = time->place.alone;
+	if (!time->place.alone)
+		neuron_times_block(job);
 }
 
 /* The core keeps it. The record may be there before the end of the job was noticed. */
@@ -350,17 +356,17 @@ void neuron_times_end(struct neuron_job *job, bool accepted, bool failed)
 		return;
 	if (!time || time->place.alone) {
 		neuron_result_settle_alone(core, result, result->settled.cause);
-		return;
-	}
-	if (!accepted) {
+	} else if (!accepted) {
 		neuron_series_lose(time->series, time->user.sequence);
 		neuron_result_settle_alone(core, result, NEURON_SETTLE_MEMBER);
-		return;
+	} else {
+		time->told = failed;
+		if (failed)
+			neuron_series_fail(time->series, time->user.sequence);
+		neuron_time_keep(job);
 	}
-	time->told = failed;
-	if (failed)
-		neuron_series_fail(time->series, time->user.sequence);
-	neuron_time_keep(job);
+	if (result->times == NEURON_TIMES_KNOWN)
+		neuron_times_wake(core);
 }
 
 /* What the core keeps. */
@@ -466,6 +472,7 @@ void neuron_times_lost(struct neuron_core *core)
 		neuron_time_finish(time);
 	}
 	spin_unlock_irq(&core->lock);
+	neuron_times_wake(core);
 }
 
 /* A member of @owner that has not settled loses its owner, or NULL: there is none. */
@@ -484,6 +491,7 @@ neuron_times_orphan_locked(struct neuron_claim_core *owner, struct neuron_result
 			break;
 	if (list_entry_is_head(time, &core->times.pending, link)) {
 		spin_unlock_irq(&core->lock);
+		neuron_times_wake(core);
 		return NULL;
 	}
 	neuron_result_settle_alone(core, time->result, NEURON_SETTLE_ENDED);
@@ -492,6 +500,7 @@ neuron_times_orphan_locked(struct neuron_claim_core *owner, struct neuron_result
 	group = neuron_series_group(time->series, time->user.sequence);
 	neuron_time_detach(time, &cc, result);
 	spin_unlock_irq(&core->lock);
+	neuron_times_wake(core);
 	if (neuron_hw_up(core->ndev))
 		neuron_times_end_group(core, group);
 	return cc;
@@ -518,12 +527,14 @@ void neuron_times_leave(struct neuron_claim_core *cc)
 
 static bool neuron_times_pend(struct neuron_core *core)
 {
-	bool pend;
+	bool news, pend;
 
 	spin_lock_irq(&core->lock);
-	neuron_times_look(core);
+	news = neuron_times_look(core);
 	pend = !list_empty(&core->times.pending);
 	spin_unlock_irq(&core->lock);
+	if (news)
+		neuron_times_wake(core);
 	return pend;
 }
 
@@ -554,9 +565,10 @@ int neuron_times_init(struct neuron_device *ndev)
 	unsigned int i;
 
 	spin_lock_init(&ndev->group_lock);
-	init_waitqueue_head(&ndev->times_wait);
-	for (i = 0; i < neuron_nr_units(ndev->gen); i++)
+	for (i = 0; i < neuron_nr_units(ndev->gen); i++) {
 		INIT_WORK(&neuron_unit(ndev, i)->times.work, neuron_times_work);
+		init_waitqueue_head(&neuron_unit(ndev, i)->times.wait);
+	}
 	ndev->settle_pool = dma_pool_create("neuron-settles", ndev->drm.dev,
 					    sizeof(struct neuron_hw_settle),
 					    sizeof(struct neuron_hw_settle), 0);
@@ -583,10 +595,10 @@ void neuron_times_fini(struct neuron_device *ndev)
 static bool neuron_times_get(struct neuron_core *core, const struct neuron_result *result,
 			     struct drm_neuron_times *args)
 {
-	bool known;
+	bool news, known;
 
 	spin_lock_irq(&core->lock);
-	neuron_times_look(core);
+	news = neuron_times_look(core);
 	known = result->times == NEURON_TIMES_KNOWN;
 	if (known) {
 		args->start_ns = result->settled.start_ns;
@@ -597,6 +609,8 @@ static bool neuron_times_get(struct neuron_core *core, const struct neuron_resul
 			args->cause = NEURON_SETTLE_MEMBER;
 	}
 	spin_unlock_irq(&core->lock);
+	if (news)
+		neuron_times_wake(core);
 	return known;
 }
 
@@ -612,7 +626,7 @@ static int neuron_times_wait(struct neuron_core *core, const struct neuron_resul
 		left = drm_timeout_abs_to_jiffies(args->deadline_ns);
 		if (!left)
 			return -ETIMEDOUT;
-		ret = wait_event_interruptible_timeout(core->ndev->times_wait,
+		ret = wait_event_interruptible_timeout(core->times.wait,
 						       READ_ONCE(result->times) ==
 						       NEURON_TIMES_KNOWN, min(left, slice));
 		if (ret < 0)
