@@ -432,14 +432,21 @@ void neuron_cores_freeze(struct neuron_device *ndev)
 	}
 }
 
+void neuron_cores_lose_times(struct neuron_device *ndev)
+{
+	unsigned int i;
+
+	for (i = 0; i < neuron_nr_units(ndev->gen); i++)
+		ndev->job_ops->lost(neuron_unit(ndev, i));
+}
+
 void neuron_cores_end(struct neuron_device *ndev)
 {
 	unsigned int i;
 
-	for (i = 0; i < neuron_nr_units(ndev->gen); i++) {
+	for (i = 0; i < neuron_nr_units(ndev->gen); i++)
 		ndev->job_ops->end_aborted(neuron_unit(ndev, i));
-		ndev->job_ops->lost(neuron_unit(ndev, i));
-	}
+	neuron_cores_lose_times(ndev);
 }
 
 void neuron_core_watch(struct neuron_core *core, unsigned long delay)

@@ -236,6 +236,12 @@ void neuron_cores_stop(struct neuron_device *ndev);
 void neuron_cores_freeze(struct neuron_device *ndev);
 
 /**
+ * neuron_cores_lose_times() - the device was reset: no more device times of jobs come
+ * @ndev: device
+ */
+void neuron_cores_lose_times(struct neuron_device *ndev);
+
+/**
  * neuron_cores_end() - the device was reset: the jobs that were on the cores end
  * @ndev: device
  */

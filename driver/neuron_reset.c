@@ -236,7 +236,8 @@ static int neuron_reset_finish(struct neuron_device *ndev, bool there)
 
 	mutex_lock(&ndev->hw_lock);
 	if (neuron_hw_leaves(ndev)) {
-		/* What is in flight ends in neuron_hw_stop(). */
+		/* What is in flight ends in neuron_hw_stop(), but no device times come. */
+		neuron_cores_lose_times(ndev);
 		mutex_unlock(&ndev->hw_lock);
 		return -ENODEV;
 	}
