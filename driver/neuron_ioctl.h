@@ -42,7 +42,7 @@ static inline int neuron_array_check(const struct drm_neuron_array *array,
 }
 
 /* Bytes of an array that need no allocation: what a job of one core brings with it. */
-#define NEURON_ARRAY_SMALL	128
+#define NEURON_ARRAY_SMALL	136
 
 /**
  * struct neuron_array - the elements in kernel memory

@@ -22,6 +22,9 @@
 #include "neuron_trace.h"
 #include "neuron_window.h"
 
+/* A job alone is copied without an allocation. */
+static_assert(sizeof(struct drm_neuron_job) <= NEURON_ARRAY_SMALL);
+
 /**
  * struct neuron_job_args - what a user says of a job
  * @job: the struct itself
