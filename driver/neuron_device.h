@@ -183,7 +183,8 @@ struct neuron_core_times {
  * @sems_addr: device address of the semaphores
  * @sched: scheduler, which gives the core one job at a time (neuron_fence.h)
  * @wq: runs the scheduler; a CC-core uses that of its NeuronCore
- * @listens: the driver looks at the core's interrupts; not at those of an unused CC-core
+ * @listens: the driver looks at the core's interrupts; not at those of an unused CC-core, unless
+ *	@times has some
  * @watch: looks for hangs and faults of the job on the hardware (neuron_watch.c)
  * @watch_at: jiffies when @watch runs, at the latest; protected by @reset_lock
  * @watch_set: @watch is going to run; protected by @reset_lock
@@ -467,9 +468,10 @@ struct neuron_device {
  * @claims: claim ids to struct neuron_claim (neuron_claim.c)
  * @grants: handles to imported grants (neuron_grant.c)
  * @series: handles to imported series of time groups (neuron_series.c)
- * @series_lock: held while a series gets its handle; protects @last_series and @nr_series
- * @last_series: the last handle of a series
+ * @series_lock: held while a series gets its handle, or loses it
+ * @last_series: the last handle of a series; this and what follows are under @series_lock
  * @nr_series: how many are in @series
+ * @series_end: the device has left, and no series gets a handle
  * @transfers: transfers (neuron_transfer_file.c)
  * @busy_ns: of each core, by claims given back; under @claims' lock
  */
@@ -478,9 +480,10 @@ struct neuron_file {
 	struct xarray claims;
 	struct xarray grants;
 	struct xarray series;
-	struct mutex series_lock;	/* the two below */
+	struct mutex series_lock;	/* the three below */
 	u32 last_series;
 	u32 nr_series;
+	bool series_end;
 	struct neuron_transfers *transfers;
 	u64 busy_ns[NEURON_MAX_UNITS];
 };

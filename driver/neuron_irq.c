@@ -188,7 +188,8 @@ static bool neuron_irq_cores(struct neuron_vector *vec)
 		struct neuron_core *core = &vec->ndev->core[i];
 		u32 cause;
 
-		if (!READ_ONCE(core->listens))
+		/* Settle records may come after the claim of a CC-core. */
+		if (!READ_ONCE(core->listens) && !READ_ONCE(core->times.nr))
 			continue;
 		cause = neuron_irq_core_cause(core);
 		if (!cause)
