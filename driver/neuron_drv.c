@@ -227,6 +227,7 @@ static void neuron_fini(struct neuron_device *ndev)
 {
 	neuron_transfers_fini(ndev);
 	neuron_claims_end(ndev);
+	neuron_series_end(ndev);
 	neuron_watch_fini(ndev);
 	neuron_cores_fini(ndev);
 	neuron_dump_fini(ndev);

@@ -11,6 +11,7 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/nospec.h>
+#include <linux/pci.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
@@ -28,14 +29,16 @@ static_assert(DRM_NEURON_SERIES_STEP == NEURON_SERIES_STEP);
 /**
  * struct neuron_series - behind the file descriptor and the handles
  * @ref: the descriptor's, and one for each handle and each job
- * @ndev: device that it was made on, referenced: its fabric is that of the series
+ * @fabric_key: that of the device that it was made on
+ * @bus: where that device is, if it is in no fabric
  * @lock: protects what follows; taken under neuron_core.lock
  * @state: who has come to which group
  * @users: members that have ended, by the number of their group modulo NEURON_SERIES_MISSED
  */
 struct neuron_series {
 	struct kref ref;
-	struct neuron_device *ndev;
+	u32 fabric_key;
+	u64 bus;
 	spinlock_t lock; /* @state, @users */
 	struct neuron_series_state state;
 	struct hlist_head users[NEURON_SERIES_MISSED];
@@ -55,7 +58,6 @@ static void neuron_series_release(struct kref *ref)
 {
 	struct neuron_series *series = container_of(ref, struct neuron_series, ref);
 
-	drm_dev_put(&series->ndev->drm);
 	kvfree(series->state.member);
 	kfree(series);
 }
@@ -205,7 +207,7 @@ void neuron_series_unwatch(struct neuron_series *series, struct neuron_series_us
 
 /* Handles. */
 
-static void neuron_series_handle_free(struct neuron_series_handle *handle)
+static void neuron_series_handle_leave(struct neuron_series_handle *handle)
 {
 	struct neuron_series *series = handle->series;
 	unsigned long flags;
@@ -214,7 +216,12 @@ static void neuron_series_handle_free(struct neuron_series_handle *handle)
 	neuron_series_leave(&series->state, handle->holder);
 	spin_unlock_irqrestore(&series->lock, flags);
 	neuron_series_tell_all(series);
-	neuron_series_put(series);
+}
+
+static void neuron_series_handle_free(struct neuron_series_handle *handle)
+{
+	neuron_series_handle_leave(handle);
+	neuron_series_put(handle->series);
 	kfree(handle);
 }
 
@@ -256,6 +263,30 @@ void neuron_series_close(struct neuron_file *nfile)
 	mutex_destroy(&nfile->series_lock);
 }
 
+static void neuron_series_leave_all(struct neuron_file *nfile)
+{
+	struct neuron_series_handle *handle;
+	unsigned long index;
+
+	mutex_lock(&nfile->series_lock);
+	nfile->series_end = true;
+	xa_for_each(&nfile->series, index, handle) {
+		neuron_series_handle_leave(handle);
+		cond_resched();
+	}
+	mutex_unlock(&nfile->series_lock);
+}
+
+void neuron_series_end(struct neuron_device *ndev)
+{
+	struct drm_file *file;
+
+	mutex_lock(&ndev->drm.filelist_mutex);
+	list_for_each_entry(file, &ndev->drm.filelist, lhead)
+		neuron_series_leave_all(file->driver_priv);
+	mutex_unlock(&ndev->drm.filelist_mutex);
+}
+
 /*
  * No handle comes twice: a thread may still be about to submit by one that another thread closes.
  * Without memory the next number stays unused.
@@ -266,7 +297,9 @@ static int neuron_series_handle_add(struct neuron_file *nfile,
 	int ret = -ENOSPC;
 
 	mutex_lock(&nfile->series_lock);
-	if (nfile->nr_series < DRM_NEURON_SERIES_HANDLES && nfile->last_series < INT_MAX) {
+	if (nfile->series_end) {
+		ret = -ENODEV;
+	} else if (nfile->nr_series < DRM_NEURON_SERIES_HANDLES && nfile->last_series < INT_MAX) {
 		*index = nfile->last_series + 1;
 		ret = xa_insert(&nfile->series, *index, handle, GFP_KERNEL_ACCOUNT);
 	}
@@ -341,6 +374,11 @@ static struct neuron_series *neuron_series_from_fd(int fd)
 	return series;
 }
 
+static u64 neuron_series_bus(struct neuron_device *ndev)
+{
+	return (u64)pci_domain_nr(ndev->pdev->bus) << 16 | pci_dev_id(ndev->pdev);
+}
+
 static struct neuron_series *neuron_series_create(struct neuron_device *ndev, u32 members)
 {
 	struct neuron_series_member *member;
@@ -356,9 +394,17 @@ static struct neuron_series *neuron_series_create(struct neuron_device *ndev, u3
 	kref_init(&series->ref);
 	spin_lock_init(&series->lock);
 	neuron_series_begin(&series->state, members, member, get_random_u64());
-	drm_dev_get(&ndev->drm);
-	series->ndev = ndev;
+	series->fabric_key = ndev->fabric_key;
+	series->bus = neuron_series_bus(ndev);
 	return series;
+}
+
+/* The driver may have left a device since and come back, so the device itself says nothing. */
+static bool neuron_series_reaches(const struct neuron_series *series, struct neuron_device *ndev)
+{
+	if (series->fabric_key != ndev->fabric_key)
+		return false;
+	return series->fabric_key || series->bus == neuron_series_bus(ndev);
 }
 
 static int neuron_series_possible(struct neuron_device *ndev)
@@ -426,7 +472,7 @@ int neuron_ioctl_series_import(struct drm_device *drm, void *data, struct drm_fi
 		return -EBADF;
 	}
 	ret = neuron_series_possible(ndev);
-	if (!ret && series->ndev != ndev && !neuron_same_fabric(series->ndev, ndev)) {
+	if (!ret && !neuron_series_reaches(series, ndev)) {
 		drm_dbg(drm, "series import: it is of another fabric\n");
 		ret = -EOPNOTSUPP;
 	}

@@ -165,6 +165,12 @@ void neuron_series_open(struct neuron_file *nfile);
  */
 void neuron_series_close(struct neuron_file *nfile);
 
+/**
+ * neuron_series_end() - the device is unplugged: nobody is a member by its files any more
+ * @ndev: device
+ */
+void neuron_series_end(struct neuron_device *ndev);
+
 NEURON_IOCTL_HANDLER(series);
 NEURON_IOCTL_HANDLER(series_import);
 NEURON_IOCTL_HANDLER(series_close);
