@@ -230,6 +230,9 @@ static int drm_submit_timed(struct nrt_chip *chip, struct drm_neuron_submit *sub
 	uint32_t i;
 	int ret;
 
+	/* Callers are of this library, and have the header that it has. */
+	if (submit->jobs.stride != sizeof(*jobs))
+		return -EINVAL;
 	jobs = calloc(submit->jobs.count, sizeof(*jobs));
 	if (!jobs)
 		return -ENOMEM;
@@ -258,11 +261,13 @@ static int drm_settled(struct nrt_chip *chip, struct nrt_settled *settled)
 	};
 	int ret = call(chip, DRM_IOCTL_NEURON_TIMES, &args);
 
+	if (ret)
+		return ret;
 	settled->start_ns = args.start_ns;
 	settled->end_ns = args.end_ns;
 	settled->exact = args.cause == DRM_NEURON_SETTLE_FINE;
 	settled->cause = (uint16_t)args.cause;
-	return ret;
+	return 0;
 }
 
 static int drm_wait(struct nrt_chip *chip, struct drm_neuron_wait *wait)
