@@ -812,9 +812,10 @@ struct drm_neuron_series_import {
  * @handle: from SERIES_IMPORT
  * @pad: zero
  *
- * Jobs that were submitted with it stay members. No others come: so from the first group on
- * to which not all members have come, all groups of the series are inexact, now and later.
- * The end of the file does the same with all its handles.
+ * Jobs that were submitted with it stay members. No others come: all groups behind the last
+ * one of its member are inexact, now and later. If it is no member, all groups are, unless
+ * each member has had a job. The end of the file does the same with all its handles, and so
+ * does the removal of the device.
  * Errors: ENOENT, EINVAL.
  */
 struct drm_neuron_series_close {
@@ -967,9 +968,9 @@ struct drm_neuron_sync {
  * 32 bits. It can be read while the job runs. When it is full the rest is counted. Records
  * whose times are not exact are marked, as the result of the job is.
  *
- * A job that cannot be a member all the same runs without a group, and TIMES says why. So it
- * is by a handle that was closed, with a member that is another handle's, with a trace, which
- * is complete when the job ends, and when too many jobs of the core wait for their times.
+ * A job that cannot be a member runs without a group, and TIMES says why. This happens when
+ * the handle was closed, when the member is another handle's, when the job has a trace, which
+ * must be complete when the job ends, and when too many jobs of the core wait for their times.
  */
 struct drm_neuron_job {
 	__u32 core;
