@@ -113,7 +113,7 @@ static NRT_STATUS check_lnc(const struct neff *neff, const struct nrt_machine *m
 
 /* Each stream of collectives has a CC-core of the core. */
 static NRT_STATUS check_cc_cores(const struct neff *neff, const struct nrt_vcore *vcore,
-				struct nrt_error *error)
+				 struct nrt_error *error)
 {
 	const struct neff_graph *graph = &neff->graphs[0];
 	unsigned int nr = nrt_vcore_streams(vcore), i, stream;
