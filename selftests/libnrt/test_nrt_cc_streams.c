@@ -482,8 +482,12 @@ TEST_F_TIMEOUT(streams, rank_that_is_missing, LIMIT_S)
 		rig_catch();
 		stream_threads(self->group.rank, 3, stream_execute);
 		log = rig_caught();
-		EXPECT_TRUE(rig_has(log, "on stream 1, in step ")) TH_LOG("%s", log);
-		EXPECT_TRUE(rig_has(log, "waits for rank 3")) TH_LOG("%s", log);
+		/* With the driver the line may stay at stream 0; collectives.rst says so. */
+		if (rig_embedded() || !i) {
+			EXPECT_TRUE(rig_has(log, "on stream 1, in step ")) TH_LOG("%s", log);
+			EXPECT_TRUE(rig_has(log, "waits for rank 3")) TH_LOG("%s", log);
+		}
+		EXPECT_TRUE(rig_has(log, "(NEURON_RT_EXEC_TIMEOUT)")) TH_LOG("%s", log);
 		EXPECT_EQ(NRT_TIMEOUT, self->group.rank[0].status);
 		expect(_metadata, self->group.rank, 4, stream_execute, NRT_SUCCESS);
 		unload_all(&self->group);
