@@ -575,19 +575,21 @@ static NRT_STATUS find_root(struct sockets *sockets, const struct nrt_sockets_of
 	const struct timespec nap = { .tv_nsec = RETRY_MS * 1000000 };
 	uint64_t until = nrt_wire_now_ms() + (what->timeout_ms ? what->timeout_ms : NRT_TIMEOUT_MS);
 	struct nrt_wire_welcome welcome;
+	NRT_STATUS status = NRT_SUCCESS;
 	bool turned_away = false;
 
 	do {
 		if (connect_tcp(sockets, address, length, &welcome)) {
-			if (!connect_local(sockets, &welcome, &turned_away, error) || !turned_away)
-				return error->status;
+			status = connect_local(sockets, &welcome, &turned_away, error);
+			if (!turned_away)
+				return status;
 			disconnect(&sockets->local);
 			disconnect(&sockets->tcp);
 		}
 		nanosleep(&nap, NULL);
 	} while (nrt_wire_now_ms() < until);
 	if (turned_away)
-		return error->status;
+		return status;
 	return nrt_error_set(error, NRT_TIMEOUT,
 			     "rank %u of %u: nobody at %.80s expects it; is rank 0 there, and does it expect %u ranks?",
 			     sockets->rank, sockets->count, what->address, sockets->count);

@@ -50,7 +50,8 @@ bool rank_open(struct rank *rank)
 		.failed = failed,
 		.arg = rank,
 	};
-	struct nrt_error error = { 0 };
+	/* As callers leave it: only a failure sets it. */
+	struct nrt_error error = { .status = NRT_FAILURE };
 
 	pthread_mutex_init(&rank->lock, NULL);
 	pthread_cond_init(&rank->changed, NULL);
