@@ -17,7 +17,7 @@
  * @joins: in a world that the program makes
  * @works, @nr: what its model does, which takes @in floats and gives @out
  * @seed: of the inputs
- * @host_first: it asks for collectives of the host before it executes
+ * @host_first: it asks for collectives of the host before it executes; @waits: and for their end
  * @seq, @ns: its last request, and how long that took in device time
  * @status: how the last thing that it did ended
  * @wrong: floats of the output that are not as on the host
@@ -34,6 +34,7 @@ struct rank {
 	size_t out;
 	uint32_t seed;
 	bool host_first;
+	bool waits;
 	nrt_model_t *model;
 	nrt_tensor_t *x;
 	nrt_tensor_t *y;
