@@ -162,11 +162,13 @@ class Program:
         ranks = [rank for group in asked.groups for rank in group]
         pairs = [place for pair in asked.pairs for place in pair]
         LIBRARY.nb_collective(self.pointer, name.encode(), ctypes.byref(Collective(
-            asked.op.encode(), asked.reduce.encode() or None, asked.dtype, asked.src + 1,
-            asked.dst + 1, (ctypes.c_uint32 * len(ranks))(*ranks), len(asked.groups[0]),
-            len(asked.groups), (ctypes.c_uint32 * len(pairs))(*pairs), len(asked.pairs), 0,
-            asked.priority, -1, asked.metadata + 1, asked.recv_counts_known,
-            asked.has_rdispls)))
+            op=asked.op.encode(), reduce=asked.reduce.encode() or None, dtype=asked.dtype,
+            input=asked.src + 1, output=asked.dst + 1,
+            ranks=(ctypes.c_uint32 * len(ranks))(*ranks), group_size=len(asked.groups[0]),
+            nr_groups=len(asked.groups), pairs=(ctypes.c_uint32 * len(pairs))(*pairs),
+            nr_pairs=len(asked.pairs), priority=asked.priority, semaphore=-1,
+            metadata=asked.metadata + 1, recv_counts_known=asked.recv_counts_known,
+            has_rdispls=asked.has_rdispls)))
         self.check()
 
     def run(self, core, records, tiles, files):
