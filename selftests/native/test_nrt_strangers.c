@@ -215,30 +215,47 @@ static void meet_at_the_end(int tcp)
 	     "the ranks have not met");
 }
 
-/* Strangers at the port, of whom the root is full, do not close the local socket. */
-static void a_flood_leaves_the_local_socket_open(void **state)
+/* What a process does that has taken the seat of the last rank by TCP. */
+typedef void last_fn(const char *address, int tcp, const struct nrt_wire_welcome *welcome);
+
+/* A world whose last rank is @last; the others do @others. */
+static void with_a_last_rank(rank_fn *others, last_fn *last)
 {
 	struct nrt_wire_welcome welcome;
 	struct rank rank = { 0 };
 	pid_t pids[RANKS];
-	int fds[100], tcp, i;
+	int tcp;
 
-	(void)state;
 	ranks_free_port(rank.address, sizeof(rank.address));
-	ranks_begin_some(&rank, pids, 0, RANKS - 1, only_leaves);
+	ranks_begin_some(&rank, pids, 0, RANKS - 1, others);
 	pids[RANKS - 1] = fork();
 	if (!pids[RANKS - 1]) {
 		alarm(RANKS_LIMIT);
 		tcp = take_seat(rank.address, &welcome);
-		for (i = 0; i < 100; i++)
-			fds[i] = stranger(rank.address);
-		/* The root has taken all that it takes when it ends one of the last ones. */
-		must(!hear(fds[99], NULL, 0), "the root has taken all of them");
-		sit_down(&welcome);
-		meet_at_the_end(tcp);
+		last(rank.address, tcp, &welcome);
 		_exit(0);
 	}
 	ranks_end(pids);
+}
+
+static void sit_down_in_a_flood(const char *address, int tcp,
+				const struct nrt_wire_welcome *welcome)
+{
+	int fds[100], i;
+
+	for (i = 0; i < 100; i++)
+		fds[i] = stranger(address);
+	/* The root has taken all that it takes when it ends one of the last ones. */
+	must(!hear(fds[99], NULL, 0), "the root has not ended a stranger that was too many");
+	sit_down(welcome);
+	meet_at_the_end(tcp);
+}
+
+/* Strangers at the port, of whom the root is full, do not close the local socket. */
+static void a_flood_leaves_the_local_socket_open(void **state)
+{
+	(void)state;
+	with_a_last_rank(only_leaves, sit_down_in_a_flood);
 }
 
 /* The root ends the connections of another user, which count no longer then. */
@@ -257,30 +274,23 @@ static void knock_as_another_user(const struct nrt_wire_welcome *welcome)
 	must(waitpid(pid, &status, 0) == pid && !status, "the other user's process failed");
 }
 
+static void sit_down_after_another_user(const char *address, int tcp,
+					const struct nrt_wire_welcome *welcome)
+{
+	(void)address;
+	knock_as_another_user(welcome);
+	sit_down(welcome);
+	meet_at_the_end(tcp);
+}
+
 static void another_user_harms_nobody(void **state)
 {
-	struct nrt_wire_welcome welcome;
-	struct rank rank = { 0 };
-	pid_t pids[RANKS];
-	int tcp;
-
 	(void)state;
 	if (geteuid()) {
 		print_message("only root can become another user\n");
 		skip();
 	}
-	ranks_free_port(rank.address, sizeof(rank.address));
-	ranks_begin_some(&rank, pids, 0, RANKS - 1, only_leaves);
-	pids[RANKS - 1] = fork();
-	if (!pids[RANKS - 1]) {
-		alarm(RANKS_LIMIT);
-		tcp = take_seat(rank.address, &welcome);
-		knock_as_another_user(&welcome);
-		sit_down(&welcome);
-		meet_at_the_end(tcp);
-		_exit(0);
-	}
-	ranks_end(pids);
+	with_a_last_rank(only_leaves, sit_down_after_another_user);
 }
 
 /*
@@ -327,36 +337,29 @@ static void a_rank_that_is_turned_away_comes_again(void **state)
 	close(here);
 }
 
+static void open_many_meetings(const char *address, int tcp,
+			       const struct nrt_wire_welcome *welcome)
+{
+	struct nrt_wire_head head = { .type = NRT_WIRE_GATHER, .rank = RANKS - 1, .count = RANKS };
+	int i;
+
+	(void)address;
+	sit_down(welcome);
+	for (i = 0; i < 20; i++) {
+		snprintf(head.name, sizeof(head.name), "meeting %d", i);
+		must(nrt_wire_send(tcp, &head, NULL, NULL), "a meeting was not asked for");
+		if (i >= 8)
+			must(hear(tcp, NULL, 0) == NRT_WIRE_REFUSED, "it was not refused");
+	}
+	/* The others must be there before the world ends. */
+	sleep(2);
+}
+
 /* A rank that opens one meeting after the other is in the first few only. */
 static void meetings_do_not_pile_up(void **state)
 {
-	struct nrt_wire_head head = { .type = NRT_WIRE_GATHER, .rank = RANKS - 1, .count = RANKS };
-	struct nrt_wire_welcome welcome;
-	struct rank rank = { 0 };
-	pid_t pids[RANKS];
-	int tcp, local, i;
-
 	(void)state;
-	ranks_free_port(rank.address, sizeof(rank.address));
-	ranks_begin_some(&rank, pids, 0, RANKS - 1, waits_for_the_end);
-	pids[RANKS - 1] = fork();
-	if (!pids[RANKS - 1]) {
-		alarm(RANKS_LIMIT);
-		tcp = take_seat(rank.address, &welcome);
-		local = local_to(&welcome);
-		assert_true(say(local, NRT_WIRE_HELLO, RANKS - 1, NRT_WIRE_TOKEN, welcome.token));
-		assert_int_equal(NRT_WIRE_WELCOME, hear(local, NULL, 0));
-		for (i = 0; i < 20; i++) {
-			snprintf(head.name, sizeof(head.name), "meeting %d", i);
-			assert_true(nrt_wire_send(tcp, &head, NULL, NULL));
-			if (i >= 8)
-				assert_int_equal(NRT_WIRE_REFUSED, hear(tcp, NULL, 0));
-		}
-		/* The others must be there before the world ends. */
-		sleep(2);
-		_exit(0);
-	}
-	ranks_end(pids);
+	with_a_last_rank(waits_for_the_end, open_many_meetings);
 }
 
 int main(void)
