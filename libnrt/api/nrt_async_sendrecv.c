@@ -33,6 +33,25 @@ static NRT_STATUS check_core(const struct nrt_machine *machine, int lnc, struct 
 			     last);
 }
 
+/* *@remote: it is not of this process. */
+static NRT_STATUS check_peer(const struct nrt_state *state, int peer_lnc, bool *remote,
+			     struct nrt_error *error)
+{
+	unsigned int total = nrt_machine_total(&state->machine);
+
+	*remote = check_core(&state->machine, peer_lnc, error);
+	if (!*remote)
+		return NRT_SUCCESS;
+	if (peer_lnc < 0 || (unsigned int)peer_lnc >= total)
+		return nrt_error_set(error, NRT_INVALID, "core %d: the machine has cores 0 to %u",
+				     peer_lnc, total - 1);
+	if (state->sendrecv.group.open)
+		return NRT_SUCCESS;
+	return nrt_error_set(error, NRT_INVALID,
+			     "core %d is not of this process; set NEURON_RT_ASYNC_SENDRECV_BOOTSTRAP_PORT to the same number in all processes that send tensors to each other",
+			     peer_lnc);
+}
+
 typedef NRT_STATUS core_fn(struct nrt_sendrecv *sendrecv, uint32_t core,
 			   struct nrt_error *error);
 
@@ -71,7 +90,12 @@ NRT_STATUS nrt_async_sendrecv_flush(int lnc)
 static NRT_STATUS make_endpoint(const char *call, const char *peer_ip, int peer_lnc, int lnc,
 				bool sends, void *out)
 {
-	const struct nrt_endpoint_of what = { peer_ip, (uint32_t)peer_lnc, (uint32_t)lnc, sends };
+	struct nrt_endpoint_of what = {
+		.peer_ip = peer_ip,
+		.peer = (uint32_t)peer_lnc,
+		.core = (uint32_t)lnc,
+		.sends = sends,
+	};
 	struct nrt_state *state;
 	struct nrt_error error;
 	NRT_STATUS status;
@@ -83,7 +107,7 @@ static NRT_STATUS make_endpoint(const char *call, const char *peer_ip, int peer_
 		return status;
 	status = check_core(&state->machine, lnc, &error);
 	if (!status)
-		status = check_core(&state->machine, peer_lnc, &error);
+		status = check_peer(state, peer_lnc, &what.remote, &error);
 	if (!status)
 		status = nrt_endpoint_new(&state->sendrecv, &what, out, &error);
 	return nrt_end(state, call, status, &error);
@@ -114,11 +138,11 @@ NRT_STATUS nrt_async_sendrecv_test_comm(nrt_async_sendrecv_comm_t *comm, bool *d
 	if (!state)
 		return status;
 	endpoint = nrt_get(state, NRT_KIND_ENDPOINT, comm, &error);
-	if (endpoint) {
-		*done = nrt_endpoint_connected(&state->sendrecv, endpoint);
+	status = endpoint ? nrt_endpoint_test(&state->sendrecv, endpoint, done, &error) :
+			    error.status;
+	if (endpoint)
 		nrt_handle_put(state->handles, comm);
-	}
-	return nrt_end(state, __func__, endpoint ? NRT_SUCCESS : error.status, &error);
+	return nrt_end(state, __func__, status, &error);
 }
 
 /* --- Requests --- */

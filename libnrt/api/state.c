@@ -24,13 +24,16 @@ static struct nrt_state *state_object(void)
 
 /*
  * The threads of the library are not in the child, and locks may be held for ever, so it
- * forgets everything. Its copies of file descriptors stay open until it calls exec() or ends.
+ * forgets everything. Its copies of most file descriptors stay open until it calls exec() or ends.
+ * Those by which other processes see that the parent has ended are closed.
  */
 static void forget_in_child(void)
 {
 	struct nrt_state *state = state_object();
 	unsigned int forks = state->forks + 1;
 
+	if (atomic_load(&state->phase) == NRT_PHASE_READY)
+		nrt_sendrecv_forget(&state->sendrecv);
 	nrt_event_listen(0, NULL, NULL);
 	/* Handles of the parent must not name what the child makes. */
 	*state = (struct nrt_state)STATE_INITIALIZER;
@@ -282,10 +285,21 @@ NRT_STATUS nrt_handles_ready(struct nrt_state *state, struct nrt_error *error)
 	return status;
 }
 
+/* Processes find each other only if the user asks for it: a socket is a risk, and can be in use. */
+static struct nrt_peer_group peer_group(const struct nrt_state *state)
+{
+	return (struct nrt_peer_group){
+		.open = state->env.sendrecv_port,
+		.port = state->env.sendrecv_port,
+		.lnc = state->machine.lnc,
+	};
+}
+
 /* With the lock. */
 static NRT_STATUS init_locked(struct nrt_state *state, struct nrt_error *error)
 {
 	struct nrt_machine *machine = &state->machine;
+	struct nrt_peer_group group;
 
 	if (atomic_load(&state->phase) == NRT_PHASE_READY)
 		return nrt_error_set(error, NRT_INVALID, "already initialised");
@@ -301,8 +315,9 @@ static NRT_STATUS init_locked(struct nrt_state *state, struct nrt_error *error)
 		nrt_error_memory(error);
 		goto fail_streams;
 	}
+	group = peer_group(state);
 	if (nrt_sendrecv_init(&state->sendrecv, state->handles, nrt_units_order(state->units),
-			      nrt_machine_total(machine), error))
+			      nrt_machine_total(machine), &group, error))
 		goto fail_units;
 	if (nrt_worlds_init(&state->worlds, machine->nr_vcores, &state->meetings,
 			    &state->env, error))
@@ -343,6 +358,8 @@ static void take_down(struct nrt_state *state)
 {
 	void *model, *collective;
 
+	/* Its threads use tensors and their order. */
+	nrt_sendrecv_fini(&state->sendrecv);
 	nrt_units_free(state->units);
 	nrt_callbacks_stop(&state->callbacks);
 	nrt_profiler_reset(&state->profiler);
@@ -354,7 +371,6 @@ static void take_down(struct nrt_state *state)
 	nrt_groups_fini(&state->groups);
 	nrt_count_waits_fini(&state->count_waits);
 	nrt_meetings_fini(&state->meetings);
-	nrt_sendrecv_fini(&state->sendrecv);
 	nrt_streams_fini(&state->streams);
 	nrt_machine_close(&state->machine);
 }

@@ -12,6 +12,7 @@
 #define EXEC_TIMEOUT_MAX_S	86400	/* the driver takes no longer limit */
 #define MAX_CORE		65535
 #define MAX_STATUS		65535
+#define MAX_PORT		65535
 #define STREAM_EVENTS		65536
 #define MAX_STREAM_EVENTS	(1 << 24)
 /* MiB of a page of the scratchpad: the default, of which others are multiples, and the largest. */
@@ -213,7 +214,7 @@ static const char *text_or_null(const char *name)
 
 NRT_STATUS nrt_env_read(struct nrt_env *env, struct nrt_error *error)
 {
-	unsigned long timeout, dump_on;
+	unsigned long timeout, dump_on, port;
 
 	if (check_log_place(error) || read_cores(env, error) ||
 	    nrt_env_read_lnc(&env->lnc, error) ||
@@ -227,12 +228,14 @@ NRT_STATUS nrt_env_read(struct nrt_env *env, struct nrt_error *error)
 			&env->stream_events, error) ||
 	    read_number("NEURON_EMU_PROFILE_EVENTS", MAX_PROFILE_EVENTS, PROFILE_EVENTS,
 			&env->profile_events, error) ||
+	    read_number("NEURON_RT_ASYNC_SENDRECV_BOOTSTRAP_PORT", MAX_PORT, 0, &port, error) ||
 	    read_number("NEURON_RT_EXEC_TIMEOUT", INT_MAX, NRT_TIMEOUT_MS / 1000,
 			&timeout, error))
 		return error->status;
 	env->root_comm = text_or_null("NEURON_RT_ROOT_COMM_ID");
 	env->cc_algorithm = text_or_null("NEURON_EMU_CC_ALGORITHM");
 	env->tag = text_or_null("NEURON_PROCESS_TAG");
+	env->sendrecv_port = (uint32_t)port;
 	env->dump_on = (NRT_STATUS)dump_on;
 	env->timeout_ms = (uint32_t)(timeout < EXEC_TIMEOUT_MAX_S ? timeout : EXEC_TIMEOUT_MAX_S) *
 			  1000;

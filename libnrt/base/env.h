@@ -27,6 +27,7 @@
  * @stream_events: most events of a debug stream
  * @scratch_page: bytes of a page of the shared scratchpad; 0: it is one piece of memory
  * @root_comm: NEURON_RT_ROOT_COMM_ID, or NULL; of the environment
+ * @sendrecv_port: NEURON_RT_ASYNC_SENDRECV_BOOTSTRAP_PORT, or 0
  * @cc_algorithm: NEURON_EMU_CC_ALGORITHM, or NULL: as the plan chooses; likewise
  * @tag: NEURON_PROCESS_TAG, or NULL; likewise
  * @profile_events: most instructions and transfers of a device profile
@@ -44,6 +45,7 @@ struct nrt_env {
 	unsigned long stream_events;
 	uint64_t scratch_page;
 	const char *root_comm;
+	uint32_t sendrecv_port;
 	const char *cc_algorithm;
 	const char *tag;
 	unsigned long profile_events;

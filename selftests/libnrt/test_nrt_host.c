@@ -319,6 +319,24 @@ TEST_F(pair, send)
 	EXPECT_EQ(NRT_INVALID_HANDLE, nrt_async_sendrecv_test_comm(self->send, &done));
 }
 
+/* What waits for a core that closes fails, as between processes, and what comes later. */
+TEST_F(pair, one_side_closes)
+{
+	nrt_async_sendrecv_request_t *received;
+	bool done = false;
+	size_t size;
+
+	ASSERT_EQ(NRT_SUCCESS, nrt_async_sendrecv_recv_tensor(self->to, 0, BYTES, self->recv,
+							      &received));
+	EXPECT_EQ(NRT_SUCCESS, nrt_async_sendrecv_close(0));
+	rig_catch();
+	EXPECT_EQ(NRT_FAILURE, nrt_async_sendrecv_test_request(received, &done, &size));
+	EXPECT_EQ(NRT_FAILURE, nrt_async_sendrecv_recv_tensor(self->to, 0, BYTES, self->recv,
+							      &received));
+	EXPECT_TRUE(rig_has(rig_caught(), "core 0 was closed"));
+	EXPECT_EQ(NRT_SUCCESS, nrt_async_sendrecv_close(self->to_core));
+}
+
 /* Requests of a communicator are done in order. */
 TEST_F(pair, in_order)
 {
