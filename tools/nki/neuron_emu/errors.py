@@ -4,6 +4,7 @@
 import inspect
 import re
 import sys
+import warnings
 
 __neuron_emu__ = True
 
@@ -62,6 +63,14 @@ def place():
     """FILE:LINE of the kernel, for messages."""
     frame = kernel_frame()
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else "?"
+
+
+def deprecated(text):
+    """Warn of something that the kernel does, once for each line of it."""
+    frame = kernel_frame()
+    registry = frame.f_globals.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(text, DeprecationWarning, frame.f_code.co_filename, frame.f_lineno,
+                           frame.f_globals.get("__name__"), registry)
 
 
 def raised_at(error):

@@ -14,7 +14,7 @@ import numpy as np
 from . import (arrays, cache, collectives, dtypes, errors, isa, lower, memo, profile, run,
                target)
 from .eager import Eager
-from .errors import NkiCheckError, NkiError, NkiValidationError, refuse
+from .errors import NkiCheckError, NkiError, refuse
 from .tensor import MemoryRegion, NkiTensor
 from .trace import Trace, enter
 
@@ -249,10 +249,7 @@ class Tracer:
             if self.dialect is not None:
                 result = self.dialect.result(result)
             if trace.open_loops:
-                function, place = trace.open_loops[-1]
-                raise NkiValidationError(
-                    f"{place}: {function}: a loop on the device runs to its end and cannot be left "
-                    "by break, return or an exception; unroll it with range()")
+                trace.refuse_open_loop()
             return self._without_constants(trace, result)
         except Exception as error:
             # Those of these packages name their line themselves.

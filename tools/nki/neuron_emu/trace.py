@@ -12,7 +12,7 @@ import threading
 
 from . import builder, dtypes, errors, target
 from .builder import value
-from .errors import NkiError, refuse
+from .errors import NkiError, NkiValidationError, refuse
 from .objects import Compared, VirtualRegister
 from .tensor import AP, MemoryRegion, NkiTensor, SIDE, Storage, as_shape, region
 
@@ -124,6 +124,8 @@ class Trace:
         self.free_registers = list(range(NR_REGISTERS - 1, 0, -1))
         self.loops = 0
         self.open_loops = []
+        # Those of them that are `while register:`.
+        self.whiles = []
         self.in_order = 0
         self.keeps_order = False
         self.late = []
@@ -300,12 +302,20 @@ class Trace:
         self.free_registers += [number for depth, number in self.late if depth >= self.loops]
         self.late = [entry for entry in self.late if entry[0] < self.loops]
 
+    def refuse_open_loop(self):
+        """The innermost loop on the device was left before its end."""
+        function, place = self.open_loops[-1]
+        raise NkiValidationError(
+            f"{place}: {function}: a loop on the device runs to its end and cannot be left by "
+            "break, return or an exception; unroll it with range()")
+
     # --- the end ---
 
     def finish(self):
         """The kernel is over."""
         self.done = True
         self.eager = None
+        self.whiles.clear()
         self.bytes = self.packed()
 
     def packed(self, pair=True):
@@ -380,7 +390,9 @@ class Register(Compared, VirtualRegister):
         return eager.show(self) if eager else f"VirtualRegister({self.number})"
 
     def __bool__(self):
-        return bool(eager_number(self))
+        from .language import whiles
+        answer = whiles.asks(self)
+        return bool(eager_number(self)) if answer is None else answer
 
     def __int__(self):
         return int(eager_number(self))

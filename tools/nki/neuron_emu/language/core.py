@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 
-from .. import dtypes, isa, target
+from .. import dtypes, errors, isa, target
 from ..builder import value
 from ..errors import refuse
 from ..isa.constants import hbm_constant, identity
@@ -175,7 +175,7 @@ def affine_range(start, stop=None, step=1):
 sequential_range = static_range = affine_range
 
 
-class _Loop:
+class Loop:
     """A loop on the device."""
 
     def __init__(self, function):
@@ -217,7 +217,7 @@ class _Loop:
         self.trace.leave_loop()
 
 
-class _Count(_Loop):
+class _Count(Loop):
     """A loop whose index goes through a range."""
 
     def __init__(self, lower, upper, step, function):
@@ -306,6 +306,7 @@ def fori_loop(lower, upper, body_fun, step=1):
 def dynamic_range(start, stop=None, step=1):
     """The same for a `for` statement: its body is traced once."""
     lower, upper = (0, start) if stop is None else (start, stop)
+    errors.deprecated("nl.dynamic_range(): NKI 0.6.0 asks for nl.fori_loop()")
     loop = _Count(lower, upper, step, "nl.dynamic_range")
     if loop.count == 0:
         return
@@ -321,7 +322,7 @@ def while_loop(init, body_fun):
     function = "nl.while_loop"
     if not isinstance(init, VirtualRegister):
         refuse(function, "init is a register", repr(init), "make one with nisa.register_alloc")
-    loop = _Loop(function)
+    loop = Loop(function)
     condition = loop.everywhere(init)
     loop.begin_while(_IS_NE, condition)
     following = body_fun(loop.copy(condition))
