@@ -211,8 +211,9 @@ static void describe_first(const struct nrt_model *model, const struct first *fi
 		nrt_source_text(first->part, first->event.source, first->event.pc, ", ", "", line);
 		if (model->nr_parts > 1)
 			snprintf(graph, sizeof(graph), "sg%02u: ", first->part->graph->index);
-		snprintf(text, size, "%s%s engine, pc %u%s, made the first NaN", graph,
-			 neff_engine_name(first->event.source), first->event.pc, line);
+		snprintf(text, size, "%s%s engine, pc %u%s, made the first NaN, at %llu ns", graph,
+			 neff_engine_name(first->event.source), first->event.pc, line,
+			 (unsigned long long)first->event.end_ns);
 	} else if (first->lost) {
 		snprintf(text, size,
 			 "a NaN was made behind the first %llu events, which is all that was kept",

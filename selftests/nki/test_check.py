@@ -56,7 +56,8 @@ def with_zero():
 def test_the_first_nan_is_warned_of_at_its_line(monkeypatch, target):
     monkeypatch.setenv("NEURON_PLATFORM_TARGET_OVERRIDE", target)
     a = with_zero()
-    with pytest.warns(nki.NkiNanWarning, match="made the first NaN; output .* element 19") as seen:
+    with pytest.warns(nki.NkiNanWarning,
+                      match=r"made the first NaN, at \d+ ns; output .* element 19") as seen:
         result = nki.simulate(logarithm)(a)
     assert [(w.filename, w.lineno) for w in seen] == [(__file__, line_of(logarithm,
                                                                          "the first NaN"))]

@@ -11,7 +11,7 @@ import warnings
 
 import numpy as np
 
-from . import (arrays, cache, collectives, dtypes, errors, isa, lower, memo, profile, run,
+from . import (arrays, cache, collectives, dtypes, errors, isa, lower, memo, nans, profile, run,
                target)
 from .eager import Eager
 from .errors import NkiCheckError, NkiError, refuse
@@ -99,25 +99,36 @@ class Compiled:
         # Has one of its constants a NaN, or what looks like one?
         self.brings_nan = brings_nan
 
-    def _numbers(self, arguments, check):
-        """Is a NaN worth a warning? Not where it may have come from outside. Ranks that run
-        together are not looked at: the trace that this needs would make their times inexact.
+    def makes_nan(self, arguments):
+        """If there is a NaN, has the kernel made it? It has not where one may come from outside.
         """
-        if not check or self.ranks is not None or self.brings_nan:
-            return False
-        return not any(arrays.has_nan(arguments.arrays[name], dtype)
-                       for name, _, dtype, role in self.tensors if role in ("input", "inout"))
+        return not self.brings_nan and not any(
+            arrays.has_nan(arguments.arrays[name], dtype)
+            for name, _, dtype, role in self.tensors if role in ("input", "inout"))
 
     def run(self, arguments, check, trace=None):
         """Execute it with arrays; returns what the kernel returns, and the execution."""
-        numbers = self._numbers(arguments, check)
+        found = [(self, arguments)]
+        told = check and nans.may_be_told(found)
         with run.lock:
-            program = run.gang([(self.key, self.path, self.tensors)], self.generation, self.lnc,
-                               check, 1, [0], self.ranks, numbers)[0]
+            program = self._loaded(check, told and self.ranks is None)
             self.write(program, arguments)
             execution = program.execute(trace)
             results = self.read(program)
+            if told and self.ranks is not None:
+                nans.tell(found, [results], [execution], lambda: [self._again(arguments)])
         return self.finish(results, arguments), execution
+
+    def _loaded(self, check, numbers):
+        """It on a core."""
+        return run.gang([(self.key, self.path, self.tensors)], self.generation, self.lnc, check, 1,
+                        [0], self.ranks, numbers)[0]
+
+    def _again(self, arguments):
+        """A second execution, in which libnrt looks for NaNs."""
+        program = self._loaded(False, True)
+        self.write(program, arguments)
+        return program.execute()
 
     def write(self, program, arguments):
         """The contents of its inputs."""

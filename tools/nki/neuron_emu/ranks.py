@@ -4,7 +4,7 @@
 import threading
 import time
 
-from . import profile, run
+from . import nans, profile, run
 from .arrays import is_array
 from .errors import NkiError, NkiRankError
 from .kernel import Kernel
@@ -104,6 +104,23 @@ def _check(kernel, ranks, programs):
     raise NkiRankError(text, first, errors) from errors[first]
 
 
+def _loaded(found, chips, cores, check, numbers=False):
+    """The programs of all ranks on their cores, with their inputs."""
+    first = found[0][0]
+    programs = run.gang([(c.key, c.path, c.tensors) for c, _ in found], first.generation,
+                        first.lnc, check, chips, cores, len(found), numbers)
+    for (compiled, some), program in zip(found, programs):
+        compiled.write(program, some)
+    return programs
+
+
+def _executions(kernel, programs, traces):
+    """Run them all; what the device tells of each rank."""
+    ranks = _execute(programs, traces or [None] * len(programs))
+    _check(kernel, ranks, programs)
+    return [rank.execution for rank in ranks]
+
+
 def run_ranks(kernel, arguments, chips=None):
     """Call a kernel on several ranks at the same time; returns what it returns on each.
 
@@ -117,21 +134,20 @@ def run_ranks(kernel, arguments, chips=None):
     if not calls:
         raise NkiError("run_ranks: arguments has an entry for each rank")
     found = _compiled(kernel, calls)
-    generation, lnc = found[0][0].generation, found[0][0].lnc
-    chips, cores = _cores(len(calls), chips, generation, lnc)
+    chips, cores = _cores(len(calls), chips, found[0][0].generation, found[0][0].lnc)
     folder = profile.folder_of(kernel.folder)
     files = [profile.Files(folder, kernel.func, rank) for rank in range(len(calls))] if folder \
         else []
+    told = kernel.is_checked and nans.may_be_told(found)
     with run.lock:
-        programs = run.gang([(c.key, c.path, c.tensors) for c, _ in found], generation, lnc,
-                            kernel.is_checked, chips, cores, len(calls))
-        for (compiled, some), program in zip(found, programs):
-            compiled.write(program, some)
+        programs = _loaded(found, chips, cores, kernel.is_checked)
         for (compiled, _), file in zip(found, files):
             file.begin(compiled.path)
-        ranks = _execute(programs, [file.trace for file in files] or [None] * len(calls))
-        _check(kernel, ranks, programs)
+        executions = _executions(kernel, programs, [file.trace for file in files])
         results = [compiled.read(program) for (compiled, _), program in zip(found, programs)]
+        if told:
+            nans.tell(found, results, executions, lambda: _executions(
+                kernel, _loaded(found, chips, cores, False, True), []))
     returned = [compiled.finish(some, rank) for (compiled, rank), some in zip(found, results)]
-    kernel.keep([rank.execution for rank in ranks], [file.end() for file in files])
+    kernel.keep(executions, [file.end() for file in files])
     return returned

@@ -287,13 +287,18 @@ def _make_way(wanted):
             program.unload()
 
 
+def tells_numbers():
+    """Does the environment say whether a NaN is an error?"""
+    return any(os.environ.get(name) for name in NUMBERS)
+
+
 def gang(programs, generation, lnc, check, chips, cores, ranks, numbers=False):
     """Programs (key, NEFF, tensors) on cores of several chips, as loaded() has one of them.
 
     `ranks`: how many run together, each program as one of them; None: it is by itself.
     `numbers`: look for NaNs, unless the environment says something of them.
     """
-    numbers = numbers and not any(os.environ.get(name) for name in NUMBERS)
+    numbers = numbers and not tells_numbers()
     with lock:
         if check:
             close()
