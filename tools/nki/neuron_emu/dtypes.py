@@ -180,7 +180,9 @@ def _float8_bits(values, name):
     bits = np.where((low < high) | ((low == high) & (below % 2 == 0)), below, above)
     infinite = FORMATS[name][3]
     step = table[-1] - table[-2]
-    bits = np.where(size >= table[-1] + step / 2, count if infinite else 0x7f, bits)
+    limit = table[-1] + step / 2
+    # The largest number that is no infinity is odd, and that of a type without one is even.
+    bits = np.where(size >= limit if infinite else size > limit, count if infinite else 0x7f, bits)
     bits = np.where(np.isnan(size), 0x7f, bits).astype(np.uint8)
     return bits | np.where(np.signbit(values), 0x80, 0).astype(np.uint8)
 

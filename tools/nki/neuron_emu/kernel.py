@@ -182,10 +182,12 @@ def _unwrap(result, found, framework):
         if (dtype != array.dtype or dtypes.carried(dtype) != dtypes.carried(array.dtype) or
                 result.shape != array.shape or result.offset or
                 not _packed(result)):
-            flat = array.reshape(-1).view(dtype)
-            item = flat.dtype.itemsize
+            # Of bits: NumPy has no views with strides of the types of ml_dtypes.
+            bits = array.reshape(-1).view(dtypes.bits_dtype(result.dtype))
+            item = bits.dtype.itemsize
             array = np.lib.stride_tricks.as_strided(
-                flat[result.offset:], result.shape, [s * item for s in result.strides]).copy()
+                bits[result.offset:], result.shape,
+                [s * item for s in result.strides]).copy().view(dtype)
         return arrays.from_numpy(array, framework, result.dtype)
     if isinstance(result, (list, tuple)):
         return type(result)(_unwrap(r, found, framework) for r in result)
