@@ -3,6 +3,7 @@
 
 import importlib
 import pathlib
+import re
 import runpy
 import warnings
 
@@ -334,6 +335,18 @@ def test_the_example(capsys):
     losses = [float(line.split()[-1]) for line in lines[:-1]]
     assert len(losses) == 5 and losses[-1] < 0.01 * losses[0]
     assert lines[-1].startswith("device time: ")
+
+
+def test_the_attention_of_a_diffusion_model(capsys):
+    examples = pathlib.Path(__file__).resolve().parents[2] / "Documentation/examples"
+    runpy.run_path(str(examples / "diffusion_attention.py"), run_name="__main__")
+    lines = capsys.readouterr().out.splitlines()
+    found = [re.fullmatch(r"torch\.(\w+): error (\S+), device time of the last attention (\d+) ns",
+                          line).groups() for line in lines]
+    assert [name for name, _, _ in found] == ["float32", "bfloat16"]
+    assert 0 < float(found[0][1]) < 5e-6 and 1e-6 < float(found[1][1]) < 5e-3
+    # Half of the bytes, and the tensor engine takes FP32 in several passes.
+    assert int(found[1][2]) < int(found[0][2])
 
 
 def test_a_traced_kernel(tmp_path):
