@@ -45,7 +45,7 @@ SUITES = [
           Native("native-tsan", "threads", "-Db_sanitize=thread", "-Dwerror=true",
                  compiler="clang", env=TSAN, wrapper="setarch -R"), needs=("build",), whole=420),
     Suite("qtest", "native", 40, 600, "the device in QEMU without a guest, each generation",
-          asan("qtest", **QTEST), needs=("build",)),
+          asan("qtest", **QTEST), needs=("build",), whole=100),
     Suite("embedded", "native", 60, 1500,
           "the tests of libnrt on chips in the process, three generations, under "
           "AddressSanitizer and UBSan", asan("embedded", sleepy=True), needs=("build",), whole=420),
@@ -72,7 +72,7 @@ SUITES = [
     Suite("neuron-vm", EITHER, 60, 1500, "neuron-vm: streams, exit statuses, shared folders, "
           "kept machines, mistakes; nrtpy and NKI on the driver",
           Pytest("selftests/vm", "not slow", ("test_neuron_vm", "test_nrtpy", "test_nki")),
-          needs=("build",)),
+          needs=("build",), whole=200),
     Suite("docs", EITHER, 40, 900,
           "the manual builds without a warning and has what the tools have",
           Several(Command("manual", "tools/build/docs"),
