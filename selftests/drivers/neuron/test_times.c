@@ -465,9 +465,9 @@ TEST_F_TIMEOUT(times, device_is_reset, 120)
 TEST_F_TIMEOUT(times, chip_leaves, 120)
 {
 	const char *driver = "/sys/bus/pci/drivers/neuron";
-	int64_t job[2], begin;
 	char address[16], path[64];
 	uint32_t handle[2];
+	int64_t job[2];
 	int i, series;
 
 	if (!variant->second)
@@ -481,11 +481,8 @@ TEST_F_TIMEOUT(times, chip_leaves, 120)
 		ASSERT_LT(0, job[i]);
 		ASSERT_EQ(DRM_NEURON_JOB_OK, status_of(&self->rig[i], job[i]));
 	}
-	begin = rig_now_ms();
 	snprintf(path, sizeof(path), "%s/unbind", driver);
 	ASSERT_EQ(0, neuron_write_file(path, address));
-	/* The chip has written all that it had to write. */
-	EXPECT_GT(5000, rig_now_ms() - begin);
 	EXPECT_EQ(DRM_NEURON_SETTLE_ENDED, cause_of(&self->rig[0], job[0]));
 	EXPECT_EQ(-ENODEV, cause_of(&self->rig[1], job[1]));
 	/* To the next one its member does not come, though its file is open. */
