@@ -556,6 +556,43 @@ def test_a_list_of_rows_counts_from_the_offset_on():
     np.testing.assert_array_equal(found[1], out)
 
 
+@nki.jit
+def cache_update(cache, new, index, oob_mode=nisa.oob_mode.error):
+    """A column of each cache[b], at the place that the index says: a list of single elements, from
+    which the pattern of a row goes on."""
+    batches, width, columns = cache.shape
+    place, x = nl.load(index), nl.load(new)
+    flat = cache.reshape((cache.size,))
+    pattern = [[1, batches], [columns, width], [1, 1]]
+    old = nl.zeros((batches, width, 1), cache.dtype)
+    nisa.dma_copy(old, flat.ap(pattern, vector_offset=place, indirect_dim=0), oob_mode=oob_mode)
+    nisa.dma_copy(flat.ap(pattern, vector_offset=place, indirect_dim=0),
+                  x.reshape((batches, width, 1)), oob_mode=oob_mode)
+    out = nl.ndarray((batches, width), cache.dtype, buffer=nl.shared_hbm)
+    nl.store(out, old.reshape((batches, width)))
+    return cache, out
+
+
+def test_a_row_of_a_list_may_be_a_column():
+    """The last column of the last batch ends where the tensor does. One element further on the
+    column is not in the tensor, though its first element is."""
+    cache, new = numbers(4, 8, 16), numbers(4, 8)
+    columns = np.array([3, 0, 9, 15])
+    index = (np.arange(4) * 8 * 16 + columns).astype(np.uint32).reshape(4, 1)
+    want, old = cache.copy(), cache[np.arange(4), :, columns]
+    want[np.arange(4), :, columns] = new
+    found = cache_update(cache.copy(), new, index)
+    np.testing.assert_array_equal(found[0], want)
+    np.testing.assert_array_equal(found[1], old)
+    index[3] += 1
+    with pytest.raises(Exception, match="NRT_EXEC_OOB"):
+        cache_update(cache.copy(), new, index)
+    want[3], old[3] = cache[3], 0
+    found = cache_update(cache.copy(), new, index, nisa.oob_mode.skip)
+    np.testing.assert_array_equal(found[0], want)
+    np.testing.assert_array_equal(found[1], old)
+
+
 @pytest.mark.parametrize("by", ["tile", "register", "slice"])
 @pytest.mark.parametrize("first", [-9, -2, 0, 5, 7, 2**31 - 1])
 def test_dma_copy_leaves_out_rows_that_a_scalar_moves_out(by, first):

@@ -228,7 +228,21 @@ def indexed(trace, dst, src, scatter, skip, op=COPY, accumulate=False, engine=GP
         if cut is None:
             refuse(function, f"the other side has {rows} rows", f"shape {other.shape}")
     return _indexed_parts(trace, row, inner, step, into, at, rows, flags, types, op,
-                          dynamic.limit, scatter, engine)
+                          _limit(listed), scatter, engine)
+
+
+def _limit(listed):
+    """What the indices of a listed view are below: the rows that there are, without those last
+    ones behind which the pattern of a row does not fit into the tensor any more.
+    """
+    dynamic = listed.dynamic
+    inside = list(zip(listed.shape, listed.strides))[1:]
+    if dynamic.stride < 1 or any(stride < 0 for _, stride in inside):
+        return dynamic.limit
+    last = listed.offset + sum((n - 1) * stride for n, stride in inside)
+    left = listed.storage.bytes // listed.itemsize - 1 - last
+    # What never fits is refused where the transfer is placed.
+    return dynamic.limit if left < 0 else min(dynamic.limit, left // dynamic.stride + 1)
 
 
 def _with_rows(inner, rows, step, item):
