@@ -63,6 +63,10 @@ NRT_STATUS nrt_cc_part_init(struct nrt_cc_part *part, const struct nrt_cc_links 
 
 void nrt_cc_part_fini(struct nrt_cc_part *part)
 {
+	free(part->tensors);
+	free(part->places);
+	part->tensors = NULL;
+	part->places = NULL;
 	if (part->plan)
 		nrt_plan_program_fini(&part->program);
 	nrt_plan_free(part->plan);
@@ -181,7 +185,7 @@ static void forget_large(struct cc_program *program)
 static uint32_t number_windows(struct nrt_cc_code *code, struct cc_piece *pieces)
 {
 	uint32_t next = W_PARTS;
-	unsigned int i;
+	unsigned int i, k;
 
 	for (i = 0; i < code->nr_parts; i++) {
 		struct nrt_cc_part *part = &code->parts[i];
@@ -197,8 +201,12 @@ static uint32_t number_windows(struct nrt_cc_code *code, struct cc_piece *pieces
 				.start = part->signal.start,
 				.done = next,
 			},
+			.tensors = part->tensors,
+			.nr_tensors = part->nr_tensors,
 		};
 		next += 1 + CC_NR_SHOWN * (1 + part->program.nr_peers);
+		for (k = 0; k < part->nr_tensors; k++)
+			part->tensors[k].window = next++;
 	}
 	return next - 1;
 }
@@ -345,6 +353,29 @@ static void show_peer(struct nrt_cc_code *code, const struct nrt_cc_part *part,
 		  peer->posts ? has->nr_sems : 0);
 }
 
+/* A tensor of a list, which no other rank touches. SBUF is all that the core has. */
+static void show_tensor(struct nrt_cc_code *code, const struct nrt_cc_part *part, unsigned int k)
+{
+	const struct cc_tensor *tensor = &part->tensors[k];
+	const struct nrt_cc_bytes *at = &part->places[k];
+	const uint32_t rights = tensor->space == NRT_PLAN_INPUT ? DRM_NEURON_WINDOW_READ :
+								  DRM_NEURON_WINDOW_WRITE;
+	struct drm_neuron_window entry = {
+		.index = tensor->window,
+		.kind = DRM_NEURON_WINDOW_GRANT,
+		.from = DRM_NEURON_FROM_CORE,
+		.source = part->signal.core,
+		.rights = rights,
+		.length = at->length,
+	};
+
+	if (at->bo)
+		nrt_view_show(&code->view, tensor->window - 1, tensor->window, rights, at->bo,
+			      at->offset, at->length);
+	else
+		nrt_view_set(&code->view, tensor->window - 1, &entry, NULL);
+}
+
 void nrt_cc_code_show(struct nrt_cc_code *code, unsigned int nr,
 		      const struct nrt_cc_bytes own[NRT_CC_NR_SPACES])
 {
@@ -357,11 +388,15 @@ void nrt_cc_code_show(struct nrt_cc_code *code, unsigned int nr,
 
 	if (nrt_plan_counts(part->plan->op, part->plan->recv_counts_known))
 		all |= NRT_PLAN_WRITES(NRT_PLAN_META);
+	if (part->nr_tensors)
+		all |= NRT_PLAN_WRITES(NRT_PLAN_INPUT);
 	for (i = 0; i < NRT_CC_NR_SPACES; i++)
 		show_bytes(code, part, 0, i, nrt_cc_rights(part->plan, all, i), &own[i]);
 	show_sems(code, part, 0, 0, part->first_sem, nrt_cc_part_sems(part));
 	for (i = 0; i < part->program.nr_peers; i++)
 		show_peer(code, part, i);
+	for (i = 0; i < part->nr_tensors; i++)
+		show_tensor(code, part, i);
 	/* A handle may stand for another grant or buffer now: all entries are written. */
 	if (part->epoch != epoch)
 		code->view.nr_changes = (uint32_t)code->view.nr + 1;
@@ -375,7 +410,9 @@ static void describe_step(const struct nrt_cc_part *part, size_t step, char *tex
 {
 	const struct nrt_plan_step *at = &part->program.steps[step];
 
-	if (step >= part->program.nr_steps)
+	if (step == CC_STEP_COLLECT)
+		snprintf(text, size, "before step 0 (collects its tensors)");
+	else if (step >= part->program.nr_steps)
 		snprintf(text, size, "behind its last step");
 	else
 		snprintf(text, size, "in step %u of %u (%s, channel %u)", at->number,

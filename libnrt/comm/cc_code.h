@@ -25,6 +25,8 @@ struct nrt_cc_signal {
  * struct nrt_cc_part - a collective of a program
  * @plan, @program: what all ranks do, and what this one does; they belong to the part
  * @links: to the others, for windows; they live longer
+ * @tensors, @places, @nr_tensors: of a list, and where they are in the execution under way: one
+ *	without a buffer is in SBUF of the core that is told. They belong to the part
  * @first_sem: number of the rank's semaphore 0 on the CC-core
  * @signal: of this rank alone
  * @names_stream: whoever reads of it wants to know its stream
@@ -35,6 +37,9 @@ struct nrt_cc_part {
 	struct nrt_plan *plan;
 	struct nrt_plan_program program;
 	const struct nrt_cc_links *links;
+	struct cc_tensor *tensors;
+	struct nrt_cc_bytes *places;
+	unsigned int nr_tensors;
 	unsigned int first_sem;
 	struct nrt_cc_signal signal;
 	bool names_stream;

@@ -5,6 +5,8 @@
 
 #include "comm/cc_items.h"
 
+#define STAGE_ALIGN	64
+
 /* The group of @rank, and its place in *@me; NULL: it is in none. */
 static const uint32_t *find_group(const struct neff_collective *collective, uint32_t rank,
 				  uint32_t *me)
@@ -62,6 +64,8 @@ static const struct neff_var *var_of(const struct nrt_cc_items *items, unsigned 
 	if (item->index < 0 || item->request.run.op == NRT_PLAN_BARRIER)
 		return NULL;
 	collective = &graph->collectives[item->index];
+	if (collective->nr_parts)
+		return NULL;
 	switch (what) {
 	case CC_SHOWN_INPUT:
 		return &graph->vars[collective->input];
@@ -102,6 +106,46 @@ static struct nrt_cc_bytes bytes_of(const struct nrt_model *model,
 	return (struct nrt_cc_bytes){ place->bo, place->offset, var->size };
 }
 
+/* Where INPUT or OUTPUT of a list is in the scratch memory: behind what the plan needs of it. */
+static uint64_t stage_of(const struct nrt_cc_part *part, unsigned int what)
+{
+	const uint64_t at = (part->program.scratch + STAGE_ALIGN - 1) / STAGE_ALIGN * STAGE_ALIGN;
+	const uint64_t input = part->plan->bytes[NRT_PLAN_INPUT];
+
+	if (what == CC_SHOWN_INPUT)
+		return at;
+	return at + (input + STAGE_ALIGN - 1) / STAGE_ALIGN * STAGE_ALIGN;
+}
+
+static uint64_t scratch_of(const struct nrt_cc_part *part)
+{
+	if (!part->nr_tensors)
+		return part->program.scratch;
+	return stage_of(part, CC_SHOWN_OUTPUT) + part->plan->bytes[NRT_PLAN_OUTPUT];
+}
+
+/* A list has its blocks in scratch memory, and its tensors wherever they are. */
+static void find_list(struct nrt_cc_items *items, unsigned int i,
+		      const struct nrt_binding *binding)
+{
+	const struct neff_graph *graph = nrt_cc_graph(items->model);
+	struct nrt_cc_part *part = &items->code->parts[i];
+	struct nrt_cc_bytes *own = items->item[i].own;
+	const struct neff_var *var;
+	unsigned int k;
+
+	for (k = CC_SHOWN_INPUT; k <= CC_SHOWN_OUTPUT; k++)
+		own[k] = (struct nrt_cc_bytes){
+			items->scratch, stage_of(part, k), part->plan->bytes[k],
+		};
+	for (k = 0; k < part->nr_tensors; k++) {
+		var = &graph->vars[part->tensors[k].side->var];
+		part->places[k] = var->type == NEFF_VAR_STATE ?
+				  (struct nrt_cc_bytes){ .length = var->size } :
+				  bytes_of(items->model, binding, var);
+	}
+}
+
 void nrt_cc_items_find(struct nrt_cc_items *items, const struct nrt_binding *binding)
 {
 	unsigned int i, what;
@@ -114,6 +158,8 @@ void nrt_cc_items_find(struct nrt_cc_items *items, const struct nrt_binding *bin
 		item->own[CC_SHOWN_SCRATCH] = (struct nrt_cc_bytes){
 			items->scratch, 0, items->code->parts[i].program.scratch,
 		};
+		if (items->code->parts[i].nr_tensors)
+			find_list(items, i, binding);
 	}
 }
 
@@ -147,6 +193,63 @@ struct nrt_cc_agreement nrt_cc_items_say(const struct nrt_cc_items *items, unsig
 
 /* --- Plans --- */
 
+/* How the tensors of a list lie in a block; 0 if there is one. */
+static uint64_t hash_parts(const struct neff_collective *collective)
+{
+	uint64_t sizes[NEFF_MAX_PARTS];
+	unsigned int i;
+
+	if (collective->nr_parts < 2)
+		return 0;
+	for (i = 0; i < collective->nr_parts; i++)
+		sizes[i] = neff_side_bytes(&collective->parts[i]);
+	return nrt_cc_hash(sizes, i * sizeof(sizes[0]));
+}
+
+/* Who is no target of a permute gets nothing. */
+static bool gets_nothing(const struct nrt_cc_request *request)
+{
+	unsigned int i;
+
+	for (i = 0; i < request->run.nr_pairs; i++)
+		if (request->run.pairs[i].target == request->me)
+			return false;
+	return request->run.op == NRT_PLAN_PERMUTE;
+}
+
+/* The list of @collective, for the part that was made last. */
+static NRT_STATUS add_list(struct nrt_cc_items *items, const struct neff_collective *collective,
+			   struct nrt_error *error)
+{
+	const uint64_t blocks[] = { neff_scatters(collective) ? collective->group_size : 1,
+				    neff_gathers(collective) ? collective->group_size : 1 };
+	struct nrt_cc_part *part = &items->part[items->nr - 1];
+	const bool only_in = gets_nothing(&items->item[items->nr - 1].request);
+	unsigned int i, nr = collective->nr_parts * (only_in ? 1 : 2);
+	uint64_t at = 0;
+
+	part->tensors = calloc(nr + 1, sizeof(*part->tensors));
+	part->places = calloc(nr + 1, sizeof(*part->places));
+	if (!part->tensors || !part->places)
+		return nrt_error_memory(error);
+	for (i = 0; i < nr; i++) {
+		const struct neff_side *side = &collective->parts[i];
+		const unsigned int out = i >= collective->nr_parts;
+
+		if (i == collective->nr_parts)
+			at = 0;
+		part->tensors[i] = (struct cc_tensor){
+			.side = side,
+			.space = out ? NRT_PLAN_OUTPUT : NRT_PLAN_INPUT,
+			.blocks = blocks[out],
+			.at = at,
+		};
+		at += neff_side_bytes(side) / blocks[out];
+	}
+	part->nr_tensors = nr;
+	return NRT_SUCCESS;
+}
+
 static struct nrt_cc_request request_of(const struct nrt_model *model, unsigned int index)
 {
 	const struct neff_collective *collective = &nrt_cc_graph(model)->collectives[index];
@@ -164,6 +267,7 @@ static struct nrt_cc_request request_of(const struct nrt_model *model, unsigned 
 			.root = collective->root,
 			.priority = collective->priority,
 			.stream = collective->stream,
+			.tensors = hash_parts(collective),
 		},
 		.nr = collective->group_size,
 	};
@@ -221,7 +325,7 @@ static NRT_STATUS add_collective(struct nrt_cc_items *items, const struct nrt_cc
 		.core = items->model->vcore->core[0]->index,
 		.done = collective->semaphore,
 	};
-	return NRT_SUCCESS;
+	return collective->nr_parts ? add_list(items, collective, error) : NRT_SUCCESS;
 }
 
 static bool is_mine(const struct nrt_cc_items *items, unsigned int index)
@@ -343,8 +447,8 @@ NRT_STATUS nrt_cc_items_build(struct nrt_cc_items *items, struct nrt_core *cc,
 	unsigned int i;
 
 	for (i = 0; i < items->nr; i++)
-		if (items->part[i].program.scratch > scratch)
-			scratch = items->part[i].program.scratch;
+		if (scratch_of(&items->part[i]) > scratch)
+			scratch = scratch_of(&items->part[i]);
 	if (nrt_cc_scratch(cc, scratch, &items->scratch, error))
 		return error->status;
 	return nrt_cc_code_new(items->model->vcore, cc,

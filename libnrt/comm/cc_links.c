@@ -134,6 +134,7 @@ struct nrt_cc_agreement nrt_cc_say(const struct nrt_cc_links *links, const struc
 		.count = run->count,
 		.ranks = nrt_cc_hash(links->ranks, links->nr * sizeof(*links->ranks)),
 		.pairs = nrt_cc_hash(run->pairs, run->nr_pairs * sizeof(*run->pairs)),
+		.tensors = run->tensors,
 		.root = run->root,
 		.nr_channels = (uint16_t)run->nr_channels,
 		.priority = run->priority,
@@ -166,7 +167,7 @@ static bool is_same(const struct nrt_cc_agreement *a, const struct nrt_cc_agreem
 	return a->op == b->op && a->reduce == b->reduce && a->dtype == b->dtype &&
 	       a->in_place == b->in_place && a->algorithm == b->algorithm &&
 	       a->metadata == b->metadata && a->count == b->count && a->ranks == b->ranks &&
-	       a->pairs == b->pairs && a->root == b->root &&
+	       a->pairs == b->pairs && a->tensors == b->tensors && a->root == b->root &&
 	       a->nr_channels == b->nr_channels && a->priority == b->priority;
 }
 
@@ -199,7 +200,7 @@ NRT_STATUS nrt_cc_compare(const struct nrt_cc_links *links, const struct nrt_cc_
 			describe(&all[i], theirs, sizeof(theirs));
 			if (!strcmp(ours, theirs))
 				snprintf(theirs, sizeof(theirs),
-					 "the same among other ranks or in another order, or with another root, priority, pairs, channels or kind of metadata");
+					 "the same among other ranks or in another order, or with another root, priority, pairs, channels, sizes of tensors in a list or kind of metadata");
 			return nrt_error_set(error, NRT_INVALID,
 					     "the ranks do not agree: rank %u asks for %s, rank %u for %s",
 					     links->ranks[links->me], ours, links->ranks[i],

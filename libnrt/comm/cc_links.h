@@ -24,6 +24,7 @@ struct nrt_cc_bytes {
  * @op, @reduce, @dtype, @count, @in_place: as in struct nrt_plan_ask
  * @recv_counts_known, @has_rdispls: likewise
  * @pairs, @nr_pairs, @root, @nr_channels, @priority, @stream: likewise; the pairs are the caller's
+ * @tensors: of a list: what tells how large each tensor is in a block; else 0
  * @input, @output: where they are, from multiples of 4 bytes on. In place only the larger one is
  *	used, or the output if they are equal
  * @meta: of *_V: likewise
@@ -42,6 +43,7 @@ struct nrt_cc_run {
 	unsigned int nr_channels;
 	uint8_t priority;
 	uint8_t stream;
+	uint64_t tensors;
 	struct nrt_cc_bytes input;
 	struct nrt_cc_bytes output;
 	struct nrt_cc_bytes meta;
@@ -63,6 +65,7 @@ struct nrt_cc_run {
  * @metadata: likewise, NRT_CC_RECV_COUNTS_KNOWN and NRT_CC_HAS_RDISPLS
  * @fresh: what the others do not know yet: NRT_CC_FRESH_*
  * @ranks, @pairs: hashes of them; those of the ranks in their order
+ * @tensors: of the run; the same for all
  * @first_sem, @nr_sems: its semaphores, counted from the first one that it grants on; zero as long
  *	as they do not matter
  * @offset, @length: of the bytes in its buffers
@@ -79,6 +82,7 @@ struct nrt_cc_agreement {
 	uint64_t count;
 	uint64_t ranks;
 	uint64_t pairs;
+	uint64_t tensors;
 	uint32_t root;
 	uint16_t nr_channels;
 	uint16_t priority;

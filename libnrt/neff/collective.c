@@ -181,6 +181,12 @@ static NRT_STATUS read_pairs(struct reader *reader)
 
 /* --- What it works on --- */
 
+static bool may_be_tensor(const struct neff_var *var, bool written)
+{
+	return var->type == NEFF_VAR_OUTPUT || var->type == NEFF_VAR_TMP ||
+	       var->type == NEFF_VAR_VIRTUAL || (!written && var->type == NEFF_VAR_INPUT);
+}
+
 static NRT_STATUS find_tensor(struct reader *reader, const char *key, bool written,
 			      unsigned int *index)
 {
@@ -190,45 +196,137 @@ static NRT_STATUS find_tensor(struct reader *reader, const char *key, bool writt
 			  reader->error))
 		return reader->error->status;
 	var = &reader->graph->vars[*index];
-	if (var->type == NEFF_VAR_OUTPUT || var->type == NEFF_VAR_TMP ||
-	    var->type == NEFF_VAR_VIRTUAL || (!written && var->type == NEFF_VAR_INPUT))
+	if (may_be_tensor(var, written))
 		return NRT_SUCCESS;
 	return nrt_error_set(reader->error, NRT_INVALID,
 			     "NEFF: %s: %s \"%.64s\" must be an output, a tmp-buf or a virtual variable%s",
 			     reader->where, key, var->name, written ? "" : ", or an input");
 }
 
-static NRT_STATUS check_sizes(struct reader *reader)
+/* Tensors of @in and @out bytes belong together; add the elements of a block to the count. */
+static NRT_STATUS add_sizes(struct reader *reader, unsigned int input, uint64_t in,
+			    unsigned int output, uint64_t out)
 {
 	struct neff_collective *to = reader->to;
-	const struct neff_var *input = &reader->graph->vars[to->input];
-	const struct neff_var *output = &reader->graph->vars[to->output];
-	bool each = to->op == NRT_PLAN_ALL_TO_ALL || to->op == NRT_PLAN_ALL_TO_ALL_V;
-	bool scatters = each || to->op == NRT_PLAN_REDUCE_SCATTER ||
-			to->op == NRT_PLAN_REDUCE_SCATTER_V;
-	bool gathers = each || to->op == NRT_PLAN_ALL_GATHER || to->op == NRT_PLAN_ALL_GATHER_V;
-	uint64_t in = scatters ? to->group_size : 1, out = gathers ? to->group_size : 1;
-	uint64_t block = in * nrt_plan_type_size(to->dtype);
+	const struct neff_var *vars = reader->graph->vars;
+	uint64_t per = neff_scatters(to) ? to->group_size : 1;
+	uint64_t more = neff_gathers(to) ? to->group_size : 1;
+	uint64_t block = per * nrt_plan_type_size(to->dtype);
 
 	if (!block)
 		return nrt_error_set(reader->error, NRT_INVALID,
 				     "NEFF: %s: collectives have no elements of dtype %s; use float32",
 				     reader->where, neff_dtype_name(to->dtype));
-	if (input->size % block)
+	if (in % block)
 		return nrt_error_set(reader->error, NRT_INVALID,
 				     "NEFF: %s: %s of %u ranks: input \"%.64s\" has %llu bytes, not a multiple of %llu",
 				     reader->where, nrt_plan_op_name(to->op), to->group_size,
-				     input->name, (unsigned long long)input->size,
+				     vars[input].name, (unsigned long long)in,
 				     (unsigned long long)block);
-	to->count = input->size / block;
-	if (output->size == input->size / in * out)
+	to->count += in / block;
+	if (out == in / per * more)
 		return NRT_SUCCESS;
 	return nrt_error_set(reader->error, NRT_INVALID,
 			     "NEFF: %s: %s of %u ranks: input \"%.64s\" has %llu bytes, so output \"%.64s\" must have %llu, not %llu",
-			     reader->where, nrt_plan_op_name(to->op), to->group_size, input->name,
-			     (unsigned long long)input->size, output->name,
-			     (unsigned long long)(input->size / in * out),
-			     (unsigned long long)output->size);
+			     reader->where, nrt_plan_op_name(to->op), to->group_size,
+			     vars[input].name, (unsigned long long)in, vars[output].name,
+			     (unsigned long long)(in / per * more), (unsigned long long)out);
+}
+
+/* --- Lists of tensors --- */
+
+/* All of a variable, or bytes of it as descriptors have them. */
+static NRT_STATUS read_part(struct reader *reader, struct json_object *object, const char *where,
+			    const char *prefix, struct neff_side *part)
+{
+	static const char *const froms[] = { "from", "from_off", "from_steps", "from_sizes", NULL };
+	static const char *const tos[] = { "to", "to_off", "to_steps", "to_sizes", NULL };
+	const bool writes = *prefix == 't';
+	uint64_t bytes;
+
+	if (neff_json_object(object, where, reader->error) ||
+	    neff_json_only(object, where, writes ? tos : froms, reader->error))
+		return reader->error->status;
+	if (json_object_object_length(object) > 1)
+		return neff_read_side(reader->graph, object, where, prefix, part, &bytes,
+				      reader->error);
+	if (neff_json_var(reader->graph, object, where, prefix, &part->var, reader->error))
+		return reader->error->status;
+	part->ndim = 1;
+	part->size[0] = reader->graph->vars[part->var].size;
+	part->step[0] = 1;
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS check_part(struct reader *reader, const char *where, bool written,
+			     const struct neff_side *part)
+{
+	const struct neff_var *var = &reader->graph->vars[part->var];
+
+	if (var->type != NEFF_VAR_STATE && !may_be_tensor(var, written))
+		return nrt_error_set(reader->error, NRT_INVALID,
+				     "NEFF: %s: \"%.64s\" must be an output, a tmp-buf, a virtual variable, the state-buffer%s",
+				     where, var->name, written ? "" : " or an input");
+	if (part->step[0] != 1)
+		return nrt_error_set(reader->error, NRT_INVALID,
+				     "NEFF: %s: the first step is %lld, and must be 1", where,
+				     (long long)part->step[0]);
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_parts(struct reader *reader, const char *key, const char *prefix,
+			     struct json_object *list, struct neff_side *parts)
+{
+	char where[112];
+	unsigned int i;
+
+	for (i = 0; i < reader->to->nr_parts; i++) {
+		snprintf(where, sizeof(where), "%s: element %u of \"%s\"", reader->where, i, key);
+		if (read_part(reader, json_object_array_get_idx(list, i), where, prefix,
+			      &parts[i]) ||
+		    check_part(reader, where, *prefix == 't', &parts[i]))
+			return reader->error->status;
+	}
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_lists(struct reader *reader)
+{
+	struct neff_collective *to = reader->to;
+	struct json_object *inputs, *outputs;
+	unsigned int i;
+	size_t nr;
+
+	if (json_object_object_get_ex(reader->object, "input", NULL) ||
+	    json_object_object_get_ex(reader->object, "output", NULL) || neff_has_metadata(to))
+		return nrt_error_set(reader->error, NRT_INVALID,
+				     "NEFF: %s: %s has \"input\" and \"output\", or lists: \"inputs\" and \"outputs\"",
+				     reader->where, neff_has_metadata(to) ?
+				     "only an operation without metadata" : "a collective");
+	if (neff_json_get(reader->object, reader->where, "inputs", json_type_array, true, &inputs,
+			  reader->error) ||
+	    neff_json_get(reader->object, reader->where, "outputs", json_type_array, true,
+			  &outputs, reader->error))
+		return reader->error->status;
+	nr = json_object_array_length(inputs);
+	if (!nr || nr > NEFF_MAX_PARTS)
+		return wrong_length(reader, "\"inputs\"", nr, NEFF_MAX_PARTS);
+	if (json_object_array_length(outputs) != nr)
+		return nrt_error_set(reader->error, NRT_INVALID,
+				     "NEFF: %s: \"outputs\" has %zu elements, and \"inputs\" has %zu",
+				     reader->where, json_object_array_length(outputs), nr);
+	to->parts = calloc(2 * nr, sizeof(*to->parts));
+	if (!to->parts)
+		return nrt_error_memory(reader->error);
+	to->nr_parts = (unsigned int)nr;
+	if (read_parts(reader, "inputs", "from", inputs, to->parts) ||
+	    read_parts(reader, "outputs", "to", outputs, to->parts + nr))
+		return reader->error->status;
+	for (i = 0; i < nr; i++)
+		if (add_sizes(reader, to->parts[i].var, neff_side_bytes(&to->parts[i]),
+			      to->parts[nr + i].var, neff_side_bytes(&to->parts[nr + i])))
+			return reader->error->status;
+	return NRT_SUCCESS;
 }
 
 /* Rows of numbers of all ranks: how much goes where. */
@@ -275,12 +373,17 @@ static NRT_STATUS read_tensors(struct reader *reader)
 		return reader->error->status;
 	if (to->op == NRT_PLAN_BARRIER)
 		return NRT_SUCCESS;
-	if (neff_json_dtype(reader->object, reader->where, "dtype", &to->dtype, reader->error) ||
-	    find_tensor(reader, "input", false, &to->input) ||
+	if (neff_json_dtype(reader->object, reader->where, "dtype", &to->dtype, reader->error))
+		return reader->error->status;
+	if (json_object_object_get_ex(reader->object, "inputs", NULL) ||
+	    json_object_object_get_ex(reader->object, "outputs", NULL))
+		return read_lists(reader);
+	if (find_tensor(reader, "input", false, &to->input) ||
 	    find_tensor(reader, "output", true, &to->output))
 		return reader->error->status;
 	to->in_place = to->input == to->output;
-	return check_sizes(reader);
+	return add_sizes(reader, to->input, reader->graph->vars[to->input].size, to->output,
+			 reader->graph->vars[to->output].size);
 }
 
 /* The rest is what a plan must be; the ranks are those of any group. */
@@ -307,8 +410,9 @@ static NRT_STATUS try_plan(struct reader *reader)
 static NRT_STATUS read_one(struct reader *reader)
 {
 	static const char *const allowed[] = {
-		"op", "reduce", "dtype", "input", "output", "replica_groups", "pairs", "root",
-		"priority", "stream", "semaphore", "metadata", "recv_counts_known", "has_rdispls",
+		"op", "reduce", "dtype", "input", "output", "inputs", "outputs",
+		"replica_groups", "pairs", "root", "priority", "stream", "semaphore", "metadata",
+		"recv_counts_known", "has_rdispls",
 		NULL,
 	};
 
@@ -395,6 +499,7 @@ void neff_free_collectives(struct neff_graph *graph)
 	for (i = 0; i < graph->nr_collectives; i++) {
 		free(graph->collectives[i].ranks);
 		free(graph->collectives[i].pairs);
+		free(graph->collectives[i].parts);
 	}
 	free(graph->collectives);
 }

@@ -32,6 +32,7 @@
 /* Each has a semaphore of the CC-core, behind those of plans. */
 #define NEFF_MAX_COLLECTIVES	(NEURON_NR_SEMAPHORES - NRT_PLAN_MAX_SEMS)
 #define NEFF_MAX_REPLICA_GROUPS	16
+#define NEFF_MAX_PARTS		64	/* of a collective: inputs, and as many outputs */
 #define NEFF_MAX_NOTIFY		(1u << 30)
 
 /**
@@ -159,6 +160,16 @@ struct neff_side {
 	int64_t step[NEFF_MAX_DESC_DIMS];
 };
 
+static inline uint64_t neff_side_bytes(const struct neff_side *side)
+{
+	uint64_t bytes = 1;
+	unsigned int i;
+
+	for (i = 0; i < side->ndim; i++)
+		bytes *= side->size[i];
+	return bytes;
+}
+
 /**
  * struct neff_op - what a transfer does instead of copying bytes
  * @opcode: enum neuron_udma_opcode; COPY: a cast
@@ -213,7 +224,8 @@ struct neff_desc {
  * @op, @reduce, @dtype, @count, @pairs, @nr_pairs, @root, @priority: as of struct nrt_plan_ask
  * @recv_counts_known, @has_rdispls: likewise
  * @in_place: @input is @output
- * @input, @output: indexes of variables; of no meaning for a barrier
+ * @input, @output: indexes of variables; of no meaning for a barrier or with parts
+ * @parts, @nr_parts: of a list of tensors: @nr_parts inputs, then as many outputs; else none
  * @metadata: the same; only with neff_has_metadata()
  * @groups, @nr_groups: replica groups of @group_size ranks each, one behind the other in @ranks
  * @stream: those of one stream are done in their order, those of different ones beside each other
@@ -234,6 +246,8 @@ struct neff_collective {
 	bool in_place;
 	unsigned int input;
 	unsigned int output;
+	struct neff_side *parts;
+	unsigned int nr_parts;
 	unsigned int metadata;
 	uint32_t *ranks;
 	unsigned int group_size;
@@ -245,6 +259,20 @@ struct neff_collective {
 static inline bool neff_has_metadata(const struct neff_collective *collective)
 {
 	return nrt_plan_varies(collective->op);
+}
+
+/* Is the input, or the output, a block for each rank of the group? */
+static inline bool neff_scatters(const struct neff_collective *collective)
+{
+	return collective->op == NRT_PLAN_REDUCE_SCATTER ||
+	       collective->op == NRT_PLAN_REDUCE_SCATTER_V ||
+	       collective->op == NRT_PLAN_ALL_TO_ALL || collective->op == NRT_PLAN_ALL_TO_ALL_V;
+}
+
+static inline bool neff_gathers(const struct neff_collective *collective)
+{
+	return collective->op == NRT_PLAN_ALL_GATHER || collective->op == NRT_PLAN_ALL_GATHER_V ||
+	       collective->op == NRT_PLAN_ALL_TO_ALL || collective->op == NRT_PLAN_ALL_TO_ALL_V;
 }
 
 /* Does it write the counts that a rank receives? */

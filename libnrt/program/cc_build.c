@@ -14,6 +14,7 @@ struct builder {
 	const struct nrt_plan *plan;
 	const struct nrt_plan_program *part;
 	const struct cc_windows *windows;
+	const struct cc_piece *of;
 	struct cc_program *program;
 	struct dma_writer writer;
 	unsigned int piece;
@@ -519,20 +520,119 @@ static NRT_STATUS add_signal(struct builder *builder, unsigned int queue, uint32
 	return NRT_SUCCESS;
 }
 
-/* All queues of the piece have moved what they were given; then the core is told. */
-static NRT_STATUS add_end(struct builder *builder)
+/* All queues of the piece have moved what they were given. */
+static NRT_STATUS settle(struct builder *builder)
 {
 	const struct cc_windows *windows = builder->windows;
 	unsigned int landed = builder->part->nr_sems, q;
 
-	if (!windows->signals)
-		return NRT_SUCCESS;
 	for (q = 0; q < builder->part->nr_queues; q++)
 		if (add_signal(builder, q, cc_window(windows, 0, CC_SHOWN_SEMAPHORES), landed))
 			return builder->error->status;
-	if (q && add_wait(builder, windows->semaphore + landed, q))
+	return q ? add_wait(builder, windows->semaphore + landed, q) : NRT_SUCCESS;
+}
+
+/* --- Lists of tensors --- */
+
+/* Where byte @at of @side is in its window; *@left: as many follow each other there. */
+static uint64_t offset_of(const struct neff_side *side, uint64_t at, uint64_t *left)
+{
+	uint64_t offset = side->offset + at % side->size[0], rest = at / side->size[0];
+	unsigned int i;
+
+	*left = side->size[0] - at % side->size[0];
+	for (i = 1; i < side->ndim; i++) {
+		offset += rest % side->size[i] * (uint64_t)side->step[i];
+		rest /= side->size[i];
+	}
+	return offset;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Of the copies of @tensor those that queue @queue does, one of as many as the piece has. */
+static NRT_STATUS add_tensor(struct builder *builder, const struct cc_tensor *tensor,
+			     unsigned int queue)
+{
+	const uint32_t spaces = cc_window(builder->windows, 0, (enum cc_shown)tensor->space);
+	const uint64_t total = neff_side_bytes(tensor->side), part = total / tensor->blocks;
+	struct dma_ring *ring = &builder->program->rings[queue];
+	uint64_t done, bytes, left, own, offset, other;
+	unsigned int k = 0;
+
+	for (done = 0; done < total; done += bytes) {
+		offset = offset_of(tensor->side, done, &left);
+		bytes = least(least(left, part - done % part), NEURON_UDMA_DESC_MAX_BYTES);
+		if (k++ % builder->part->nr_queues != queue)
+			continue;
+		own = neuron_window_addr(tensor->window, offset);
+		offset = done / part * builder->plan->block + tensor->at + done % part;
+		other = neuron_window_addr(spaces, offset);
+		if (dma_ring_copy(&builder->writer, ring,
+				  tensor->space == NRT_PLAN_INPUT ? own : other,
+				  tensor->space == NRT_PLAN_INPUT ? other : own, bytes,
+				  NEURON_UDMA_META_DEFAULT))
+			return builder->error->status;
+	}
+	return NRT_SUCCESS;
+}
+
+/* All tensors of @space by one queue. */
+static NRT_STATUS add_tensors(struct builder *builder, enum nrt_plan_space space,
+			      unsigned int queue)
+{
+	struct dma_ring *ring = &builder->program->rings[queue];
+	uint32_t m2s = ring->used, s2m = ring->s2m_used;
+	struct neuron_inst *inst;
+	unsigned int i;
+
+	for (i = 0; i < builder->of->nr_tensors; i++)
+		if (builder->of->tensors[i].space == space &&
+		    add_tensor(builder, &builder->of->tensors[i], queue))
+			return builder->error->status;
+	if (ring->used == m2s)
+		return NRT_SUCCESS;
+	inst = emit(builder, NEURON_OP_DMA_TRIGGER);
+	if (!inst)
 		return builder->error->status;
-	return add_signal(builder, 0, windows->done, 0);
+	name_queue(builder, inst, queue);
+	inst->imm0 = htole32(ring->used - m2s);
+	inst->imm1 = htole32(ring->s2m_used - s2m);
+	return NRT_SUCCESS;
+}
+
+/* Copy all tensors of @space, and wait for that. @step: its place. */
+static NRT_STATUS copy_tensors(struct builder *builder, enum nrt_plan_space space, size_t step)
+{
+	unsigned int q;
+
+	if (!builder->of->nr_tensors)
+		return NRT_SUCCESS;
+	for (q = 0; q < builder->part->nr_queues; q++) {
+		if (add_tensors(builder, space, q))
+			return builder->error->status;
+		add_place(builder, step, q);
+	}
+	if (settle(builder))
+		return builder->error->status;
+	add_place(builder, step, 0);
+	return NRT_SUCCESS;
+}
+
+/* --- Pieces --- */
+
+/* All has landed; then the core is told. */
+static NRT_STATUS add_end(struct builder *builder)
+{
+	if (!builder->windows->signals)
+		return NRT_SUCCESS;
+	if (settle(builder) ||
+	    copy_tensors(builder, NRT_PLAN_OUTPUT, builder->part->nr_steps))
+		return builder->error->status;
+	return add_signal(builder, 0, builder->windows->done, 0);
 }
 
 static NRT_STATUS add_piece(struct builder *builder, const struct cc_piece *piece)
@@ -542,9 +642,12 @@ static NRT_STATUS add_piece(struct builder *builder, const struct cc_piece *piec
 	builder->plan = piece->plan;
 	builder->part = piece->part;
 	builder->windows = &piece->windows;
+	builder->of = piece;
 	builder->judged = false;
 	builder->writer.what = nrt_plan_op_name(piece->plan->op);
 	if (piece->windows.signals && add_wait(builder, piece->windows.start, 1))
+		return builder->error->status;
+	if (copy_tensors(builder, NRT_PLAN_INPUT, CC_STEP_COLLECT))
 		return builder->error->status;
 	for (i = 0; i < piece->part->nr_steps; i++)
 		if (add_step(builder, i))
@@ -566,6 +669,8 @@ static NRT_STATUS allocate(struct cc_program *program, const struct cc_piece *pi
 		if (pieces[i].part->nr_queues > rings)
 			rings = pieces[i].part->nr_queues;
 		places += pieces[i].part->nr_steps + 1;
+		if (pieces[i].nr_tensors)
+			places += 2 * (pieces[i].part->nr_queues + 1);
 	}
 	program->rings = calloc(rings, sizeof(*program->rings));
 	program->places = calloc(places, sizeof(*program->places));

@@ -16,6 +16,7 @@
 #ifndef LIBNRT_PROGRAM_CC_BUILD_H
 #define LIBNRT_PROGRAM_CC_BUILD_H
 
+#include "neff/neff.h"
 #include "plan/plan.h"
 #include "program/dma_ring.h"
 
@@ -62,20 +63,43 @@ static inline uint32_t cc_window(const struct cc_windows *windows, unsigned int 
 }
 
 /**
+ * struct cc_tensor - a tensor of a list. The program copies it to INPUT before the first step of
+ * the plan, or from OUTPUT behind the last one, so that other ranks never touch it
+ * @window: where it is; the rank's own
+ * @side: its bytes there
+ * @space: NRT_PLAN_INPUT or NRT_PLAN_OUTPUT
+ * @blocks: of the space; each has as many bytes of the tensor
+ * @at: the first one of them in a block
+ */
+struct cc_tensor {
+	uint32_t window;
+	const struct neff_side *side;
+	enum nrt_plan_space space;
+	uint64_t blocks;
+	uint64_t at;
+};
+
+/* In place of the number of a step: the program copies tensors to INPUT. */
+#define CC_STEP_COLLECT	SIZE_MAX
+
+/**
  * struct cc_piece - a collective of a program
  * @plan: what all ranks do
  * @part: what this one does
  * @windows: where it finds what it needs
+ * @tensors, @nr_tensors: of a list; only of a piece that signals, and whose plan is not in place
  */
 struct cc_piece {
 	const struct nrt_plan *plan;
 	const struct nrt_plan_program *part;
 	struct cc_windows windows;
+	const struct cc_tensor *tensors;
+	unsigned int nr_tensors;
 };
 
 /**
  * struct cc_place - where a step ends in the program
- * @piece, @step: which one; the number of steps: what follows the last one
+ * @piece, @step: which one; the number of steps: what follows the last one; CC_STEP_COLLECT
  * @queue: of the step
  * @pc: instruction behind it
  * @m2s, @s2m: descriptors behind it, in the rings of its queue

@@ -388,6 +388,54 @@ static void run_collective(struct base *b, const char *start_name, struct nb_col
 	nb_wait_take(nb_nop(b->nb, NEURON_ENGINE_SYNC), b->loaded, 1);
 }
 
+/* @bytes in 8 partitions of SBUF. */
+static struct nb_side in_sbuf(struct base *b, uint32_t bytes)
+{
+	struct nb_side side = nb_linear(nb_sbuf(b->nb), nb_sbuf_offset(0, Y_BYTE), bytes / 8);
+
+	side.ndim = 2;
+	side.size[1] = 8;
+	side.step[1] = (int64_t)(nb_sbuf_offset(1, 0) - nb_sbuf_offset(0, 0));
+	return side;
+}
+
+struct program program_lists(unsigned int ranks)
+{
+	const uint32_t half = PROGRAM_BYTES / 2, block = PROGRAM_BYTES / ranks;
+	struct base b = begin("lists", 1);
+	int sum = nb_tmp(b.nb, "sum", PROGRAM_BYTES);
+	uint32_t one = htole32(1), group[16];
+	int constant = nb_file(b.nb, "one.bin", &one, sizeof(one));
+	struct nb_side inputs[2] = { nb_linear(b.x, 0, half), in_sbuf(&b, half) };
+	struct nb_side outputs[2] = { in_sbuf(&b, half), nb_linear(sum, half, half) };
+	struct nb_collective what = {
+		.op = "all_reduce", .reduce = "add", .dtype = NEURON_DTYPE_FP32, .inputs = inputs,
+		.outputs = outputs, .nr_parts = 2, .ranks = group, .group_size = ranks,
+		.nr_groups = 1, .semaphore = b.loaded,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ranks; i++)
+		group[i] = i;
+	nb_dma(b.nb, b.in, inputs[1], nb_linear(b.x, half, half), -1);
+	run_collective(&b, "start_sum", &what, constant);
+	nb_dma(b.nb, b.in, nb_linear(sum, 0, half), outputs[0], -1);
+	/* Of each block first the front, then the back. */
+	for (i = 0; i < 2; i++) {
+		inputs[i] = nb_linear(sum, i * block / 2, block / 2);
+		inputs[i].ndim = 2;
+		inputs[i].size[1] = ranks;
+		inputs[i].step[1] = block;
+		outputs[i] = inputs[i];
+		outputs[i].var = b.y;
+	}
+	what.op = "alltoall";
+	what.reduce = NULL;
+	run_collective(&b, "start_transpose", &what, constant);
+	nb_halt(b.nb, NEURON_ENGINE_SYNC);
+	return finish(&b);
+}
+
 struct program program_pairs(unsigned int ranks, bool all)
 {
 	struct base b = begin("pairs", 1);

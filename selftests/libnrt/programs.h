@@ -100,6 +100,8 @@ struct program program_one_collective(unsigned int ranks);
  */
 struct program program_pairs(unsigned int ranks, bool all);
 
+/* The same as program_collectives(), by lists of parts of tensors in HBM and in SBUF. */
+struct program program_lists(unsigned int ranks);
 /* As program_collectives(), with more memory than any chip has. */
 struct program program_large_collectives(unsigned int ranks);
 

@@ -24,7 +24,8 @@
 
 /**
  * enum what - programs
- * @SUM_AND_TURN, @MANY, @ONE, @PAIRS, @PAIRS_AND_ALL, @IN_SCRATCH, @TOO_LARGE: see programs.h
+ * @SUM_AND_TURN, @MANY, @ONE, @PAIRS, @PAIRS_AND_ALL, @IN_SCRATCH, @LISTS, @TOO_LARGE: see
+ *	programs.h
  */
 enum what {
 	SUM_AND_TURN,
@@ -33,6 +34,7 @@ enum what {
 	PAIRS,
 	PAIRS_AND_ALL,
 	IN_SCRATCH,
+	LISTS,
 	TOO_LARGE,
 };
 
@@ -70,6 +72,8 @@ static struct program make(enum what kind, unsigned int ranks)
 		return program_pairs(ranks, true);
 	case IN_SCRATCH:
 		return program_scratch_collectives(ranks);
+	case LISTS:
+		return program_lists(ranks);
 	default:
 		return program_large_collectives(ranks);
 	}
@@ -84,6 +88,7 @@ static float expected(const struct model_rank *rank, size_t i, unsigned int roun
 
 	switch (rank->what) {
 	case SUM_AND_TURN:
+	case LISTS:
 		return rig_sum(0, rank->ranks, rank->number * block + i % block, round);
 	case PAIRS:
 		return rig_sum(rank->number / 2 * 2, 2, i, round);
@@ -263,6 +268,18 @@ TEST_F_TIMEOUT(cc_model, sum_and_turn, LIMIT_S)
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(NRT_SUCCESS, load_models(self->models, 2, self->cores, SUM_AND_TURN));
 		expect_results(_metadata, self->models, 2);
+		unload_models(self->models);
+	}
+}
+
+/* Lists of parts of tensors, some of them in SBUF; each result has all of its bytes. */
+TEST_F_TIMEOUT(cc_model, lists, LIMIT_S)
+{
+	unsigned int ranks;
+
+	for (ranks = 1; ranks <= 8 && ranks <= self->cores; ranks *= 2) {
+		ASSERT_EQ(NRT_SUCCESS, load_models(self->models, ranks, self->cores, LISTS));
+		expect_results(_metadata, self->models, ranks);
 		unload_models(self->models);
 	}
 }

@@ -104,6 +104,7 @@ static void programs_come_back(void **state)
 	program_comes_back("collectives", program_collectives(2));
 	program_comes_back("many collectives", program_many_collectives(2));
 	program_comes_back("one collective", program_one_collective(4));
+	program_comes_back("lists", program_lists(4));
 	program_comes_back("pairs", program_pairs(4, false));
 	program_comes_back("all pairs", program_pairs(4, true));
 	program_comes_back("large collectives", program_large_collectives(2));

@@ -36,6 +36,68 @@
 #define LATE \
 	"{ 'type': 'collective-semaphore', 'var_id': 1, 'size': 4, 'first': 16, 'count': 1 }"
 
+#define LISTS(in, out)	"'inputs': [ " in " ], 'outputs': [ " out " ], "
+#define LIST_ENTRY(op, in, out, more) \
+	"{ 'op': '" op "', 'dtype': 'float32', 'semaphore': 0, " LISTS(in, out) PAIR more " }"
+#define FROM(name)	"{ 'from': '" name "' }"
+#define TO(name)	"{ 'to': '" name "' }"
+#define HALF(end, step)	"{ '" end "': 'y', '" end "_off': 32, '" end \
+			"_steps': [ " step ", 64 ], '" end "_sizes': [ 16, 2 ] }"
+
+/* Tensors of a list: their bytes add up, and each output is as large as its input makes it. */
+static void lists(void **state)
+{
+	static const struct { const char *text, *word; } cases[] = {
+		{ COLLECTIVES(LIST_ENTRY("all_gather", FROM("x"), "", "")),
+		  "'outputs' has 0 elements, and 'inputs' has 1" },
+		{ COLLECTIVES(LIST_ENTRY("all_gather", "", "", "")),
+		  "'inputs' has 0 elements, not 1 to 64" },
+		{ COLLECTIVES(LIST_ENTRY("all_gather", FROM("x"), TO("x"), "")),
+		  "input 'x' has 64 bytes, so output 'x' must have 128, not 64" },
+		{ COLLECTIVES(LIST_ENTRY("all_gather", FROM("x"), TO("i"), "")),
+		  "element 0 of 'outputs': 'i' must be an output" },
+		{ COLLECTIVES(LIST_ENTRY("all_gather", "'x'", TO("y"), "")),
+		  "element 0 of 'inputs': must be of type object, not string" },
+		{ COLLECTIVES(LIST_ENTRY("all_gather", TO("x"), TO("y"), "")),
+		  "key 'to' is not supported" },
+		{ COLLECTIVES(LIST_ENTRY("all_gather", FROM("s"), TO("y"), "")),
+		  "must be an output" },
+		{ COLLECTIVES(LIST_ENTRY("all_gather", "{ 'from': 'x', 'from_off': 0 }", TO("y"),
+					 "")), "'from_steps' is missing" },
+		{ COLLECTIVES(LIST_ENTRY("alltoall", HALF("from", "2"), HALF("to", "1"), "")),
+		  "the first step is 2, and must be 1" },
+		{ COLLECTIVES(LIST_ENTRY("all_gather", FROM("x"), TO("y"), ", 'input': 'x'")),
+		  "or lists" },
+		{ COLLECTIVES(LIST_ENTRY("all_gatherv", FROM("x"), TO("y"),
+					 ", 'metadata': 'm'")), "only an operation without" },
+	};
+	const struct neff_collective *entry;
+	struct nrt_error error;
+	struct neff *neff;
+	size_t i;
+
+	(void)state;
+	if (rig_read_text(COLLECTIVES(LIST_ENTRY("alltoall", FROM("b") ", " HALF("from", "1"),
+						 HALF("to", "1") ", " TO("b"), "")), NULL, &neff,
+			  &error))
+		rig_refused(0, error.status, &error, "input 'b' has 64 bytes, so output 'y'");
+	if (rig_read_text(COLLECTIVES(LIST_ENTRY("alltoall", FROM("b") ", " HALF("from", "1"),
+						 TO("x") ", " HALF("to", "1"), "")), NULL, &neff,
+			  &error))
+		fail_msg("%s", error.text);
+	entry = &neff->graphs[0].collectives[0];
+	assert_int_equal(entry->nr_parts, 2);
+	assert_int_equal(entry->count, (64 + 32) / 2 / 4);
+	assert_false(entry->in_place);
+	assert_int_equal(entry->parts[3].offset, 32);
+	assert_int_equal(entry->parts[3].step[1], 64);
+	assert_int_equal(entry->parts[0].size[0], 64);
+	neff_free(neff);
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		rig_refused(i, rig_read_text(cases[i].text, NULL, &neff, &error), &error,
+			    cases[i].word);
+}
+
 static void good_collectives(void **state)
 {
 	const struct neff_collective *second, *third;
@@ -193,6 +255,7 @@ int main(void)
 		cmocka_unit_test(good_collectives),
 		cmocka_unit_test(started_together),
 		cmocka_unit_test(bad_collectives),
+		cmocka_unit_test(lists),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -223,6 +223,7 @@ static int nb_step_start(struct nb_order *order, struct nb_step *step,
 {
 	struct nb_queue_set *queue = &order->nb->queue[step->queue];
 	bool starts = what && what->semaphore < 0;
+	unsigned int i;
 
 	if (starts && nb_check_stream(order, step, queue, what))
 		return -1;
@@ -234,8 +235,14 @@ static int nb_step_start(struct nb_order *order, struct nb_step *step,
 				  queue->name);
 	if (!queue->starts)
 		return 0;
-	nb_touches(step, nb_area_of_var(order->nb, what->input), false);
-	nb_touches(step, nb_area_of_var(order->nb, what->output), true);
+	if (!what->nr_parts) {
+		nb_touches(step, nb_area_of_var(order->nb, what->input), false);
+		nb_touches(step, nb_area_of_var(order->nb, what->output), true);
+	}
+	for (i = 0; i < what->nr_parts; i++) {
+		nb_touches(step, nb_area_of_side(order->nb, &what->inputs[i]), false);
+		nb_touches(step, nb_area_of_side(order->nb, &what->outputs[i]), true);
+	}
 	if (what->metadata)
 		nb_touches(step, nb_area_of_var(order->nb, what->metadata),
 			   nb_writes_metadata(what));

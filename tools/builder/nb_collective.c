@@ -15,6 +15,8 @@ struct nb_collective_entry {
 	char *reduce;
 	uint32_t *ranks;
 	uint32_t *pairs;
+	struct nb_side *inputs;
+	struct nb_side *outputs;
 };
 
 static void *nb_duplicate(const void *bytes, size_t size)
@@ -32,6 +34,8 @@ static void nb_entry_free(struct nb_collective_entry *entry)
 	free(entry->reduce);
 	free(entry->ranks);
 	free(entry->pairs);
+	free(entry->inputs);
+	free(entry->outputs);
 }
 
 void nb_collectives_free(struct nb_program *nb)
@@ -50,6 +54,35 @@ static int nb_check_tensor(struct nb_program *nb, const char *name, int var)
 	return nb_fail(nb, "collective \"%.64s\": input, output or metadata is no variable", name);
 }
 
+static int nb_check_tensors(struct nb_program *nb, const char *name,
+			    const struct nb_collective *what)
+{
+	unsigned int i;
+
+	if (!what->nr_parts)
+		return nb_check_tensor(nb, name, what->input) ||
+		       nb_check_tensor(nb, name, what->output);
+	for (i = 0; i < what->nr_parts; i++)
+		if (nb_check_tensor(nb, name, what->inputs[i].var) ||
+		    nb_check_tensor(nb, name, what->outputs[i].var))
+			return -1;
+	return 0;
+}
+
+/* Lists of tensors; those of the caller may go. */
+static bool nb_copy_parts(struct nb_collective_entry *entry, const struct nb_collective *what)
+{
+	const size_t size = what->nr_parts * sizeof(*entry->inputs);
+
+	if (!what->nr_parts)
+		return true;
+	entry->inputs = nb_duplicate(what->inputs, size);
+	entry->outputs = nb_duplicate(what->outputs, size);
+	entry->what.inputs = entry->inputs;
+	entry->what.outputs = entry->outputs;
+	return entry->inputs && entry->outputs;
+}
+
 int nb_collective(struct nb_program *nb, const char *name, const struct nb_collective *what)
 {
 	bool barrier = what->op && !strcmp(what->op, "barrier");
@@ -64,8 +97,7 @@ int nb_collective(struct nb_program *nb, const char *name, const struct nb_colle
 			name);
 		return 0;
 	}
-	if (!barrier && (nb_check_tensor(nb, name, what->input) ||
-			 nb_check_tensor(nb, name, what->output)))
+	if (!barrier && nb_check_tensors(nb, name, what))
 		return 0;
 	if (what->metadata && nb_check_tensor(nb, name, what->metadata))
 		return 0;
@@ -80,7 +112,8 @@ int nb_collective(struct nb_program *nb, const char *name, const struct nb_colle
 	entry.ranks = nb_duplicate(what->ranks, (size_t)what->nr_groups * what->group_size *
 						sizeof(*what->ranks));
 	entry.pairs = nb_duplicate(what->pairs, (size_t)what->nr_pairs * sizeof(*what->pairs));
-	if (!entry.op || !entry.ranks || !entry.pairs || (what->reduce && !entry.reduce)) {
+	if (!nb_copy_parts(&entry, what) || !entry.op || !entry.ranks || !entry.pairs ||
+	    (what->reduce && !entry.reduce)) {
 		nb_entry_free(&entry);
 		nb_fail(nb, "out of memory");
 		return 0;
@@ -132,6 +165,51 @@ static json_object *nb_lists_json(const uint32_t *values, unsigned int size, uns
 	return lists;
 }
 
+static json_object *nb_longs_json(const int64_t *steps, const uint32_t *sizes, unsigned int nr)
+{
+	json_object *list = json_object_new_array();
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		json_object_array_add(list, json_object_new_int64(steps ? steps[i] : sizes[i]));
+	return list;
+}
+
+/* As descriptors have them; @to: they are written. */
+static json_object *nb_parts_json(const struct nb_program *nb, const struct nb_side *parts,
+				  unsigned int nr, bool to)
+{
+	json_object *list = json_object_new_array(), *object;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		object = json_object_new_object();
+		nb_put_string(object, to ? "to" : "from", nb->var[parts[i].var - 1].name);
+		nb_put_int(object, to ? "to_off" : "from_off", parts[i].offset);
+		json_object_object_add(object, to ? "to_steps" : "from_steps",
+				       nb_longs_json(parts[i].step, NULL, parts[i].ndim));
+		json_object_object_add(object, to ? "to_sizes" : "from_sizes",
+				       nb_longs_json(NULL, parts[i].size, parts[i].ndim));
+		json_object_array_add(list, object);
+	}
+	return list;
+}
+
+static void nb_put_tensors(json_object *object, const struct nb_program *nb,
+			   const struct nb_collective *what)
+{
+	nb_put_string(object, "dtype", neff_dtype_name(what->dtype));
+	if (!what->nr_parts) {
+		nb_put_string(object, "input", nb->var[what->input - 1].name);
+		nb_put_string(object, "output", nb->var[what->output - 1].name);
+		return;
+	}
+	json_object_object_add(object, "inputs",
+			       nb_parts_json(nb, what->inputs, what->nr_parts, false));
+	json_object_object_add(object, "outputs",
+			       nb_parts_json(nb, what->outputs, what->nr_parts, true));
+}
+
 static json_object *nb_entry_json(const struct nb_program *nb,
 				  const struct nb_collective_entry *entry)
 {
@@ -141,11 +219,8 @@ static json_object *nb_entry_json(const struct nb_program *nb,
 	nb_put_string(object, "op", entry->op);
 	if (entry->reduce)
 		nb_put_string(object, "reduce", entry->reduce);
-	if (strcmp(entry->op, "barrier")) {
-		nb_put_string(object, "dtype", neff_dtype_name(what->dtype));
-		nb_put_string(object, "input", nb->var[what->input - 1].name);
-		nb_put_string(object, "output", nb->var[what->output - 1].name);
-	}
+	if (strcmp(entry->op, "barrier"))
+		nb_put_tensors(object, nb, what);
 	json_object_object_add(object, "replica_groups",
 			       nb_lists_json(entry->ranks, what->group_size, what->nr_groups));
 	if (what->nr_pairs)

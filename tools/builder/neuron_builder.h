@@ -98,6 +98,22 @@ int nb_sibling_sem(struct nb_program *nb, const char *name, unsigned int first,
 		   unsigned int count);
 
 /**
+ * struct nb_side - one end of a transfer: up to four nested runs of bytes
+ * @var: variable
+ * @offset: first byte
+ * @ndim: 1 to 4
+ * @size: [0] contiguous bytes, [1..] repeat counts
+ * @step: [0] 1, [1..] distance in bytes
+ */
+struct nb_side {
+	int var;
+	uint64_t offset;
+	unsigned int ndim;
+	uint32_t size[4];
+	int64_t step[4];
+};
+
+/**
  * struct nb_collective - a collective of all ranks that nrt_load_collectives() names
  * @op: "all_reduce", "reduce_scatter", "all_gather", "alltoall", "permute", "broadcast",
  *	"barrier", "reduce_scatterv", "all_gatherv" or "alltoallv"
@@ -105,6 +121,9 @@ int nb_sibling_sem(struct nb_program *nb, const char *name, unsigned int first,
  * @dtype: of the elements
  * @input, @output: variables in HBM: an nb_input() (only to read), nb_output(), nb_tmp() or
  *	nb_virtual(); not used by a barrier
+ * @inputs, @outputs, @nr_parts: in place of these two, lists of @nr_parts (at most 64) parts of
+ *	such variables or of nb_sbuf(). A block has the bytes of all of them, one behind the other;
+ *	each output is as large as its input makes it. Not of the operations with metadata
  * @ranks: @nr_groups replica groups of @group_size ranks each, in their order
  * @pairs, @nr_pairs: of a permute: from which place of the group to which
  * @root: of a broadcast, a place of the group
@@ -130,6 +149,9 @@ struct nb_collective {
 	enum neuron_dtype dtype;
 	int input;
 	int output;
+	const struct nb_side *inputs;
+	const struct nb_side *outputs;
+	unsigned int nr_parts;
 	const uint32_t *ranks;
 	unsigned int group_size;
 	unsigned int nr_groups;
@@ -184,22 +206,6 @@ int nb_find_queue(const struct nb_program *nb, const char *name);
 unsigned int nb_queue_index(const struct nb_program *nb, int queue);
 enum neuron_engine nb_queue_owner(const struct nb_program *nb, int queue);
 unsigned int nb_queue_count(const struct nb_program *nb, int queue);
-
-/**
- * struct nb_side - one end of a transfer: up to four nested runs of bytes
- * @var: variable
- * @offset: first byte
- * @ndim: 1 to 4
- * @size: [0] contiguous bytes, [1..] repeat counts
- * @step: [0] 1, [1..] distance in bytes
- */
-struct nb_side {
-	int var;
-	uint64_t offset;
-	unsigned int ndim;
-	uint32_t size[4];
-	int64_t step[4];
-};
 
 /* @bytes contiguous bytes. */
 struct nb_side nb_linear(int var, uint64_t offset, uint32_t bytes);

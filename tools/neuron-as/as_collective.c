@@ -13,6 +13,8 @@ struct collective {
 	const char *reduce;
 	uint32_t *ranks;
 	uint32_t (*pairs)[2];
+	struct nb_side *inputs;
+	struct nb_side *outputs;
 	bool barrier;
 	bool varies;
 };
@@ -62,15 +64,45 @@ static bool parse_op(struct as_unit *unit, struct collective *collective)
 	return !reduces || collective->reduce || as_expected(unit, "add, min or max");
 }
 
-/* TYPE INPUT OUTPUT, which a barrier has not, and SEM. */
+/* (SIDE, ...) */
+static bool parse_list(struct as_unit *unit, struct nb_side *parts, unsigned int *nr)
+{
+	if (!as_expect(unit, '(', "\"(\" and a list"))
+		return false;
+	*nr = 0;
+	do {
+		if (!as_dma_side(unit, &parts[(*nr)++]))
+			return false;
+	} while (as_accept(unit, ','));
+	return as_expect(unit, ')', "\",\" or \")\"");
+}
+
+/* INPUT OUTPUT, or a list of each */
+static bool parse_ends(struct as_unit *unit, struct collective *collective)
+{
+	struct nb_collective *what = &collective->what;
+	const struct as_token *token = as_peek(unit);
+	unsigned int outputs;
+
+	if (token->kind != '(')
+		return as_dma_variable(unit, &what->input) && as_dma_variable(unit, &what->output);
+	if (!parse_list(unit, collective->inputs, &what->nr_parts) ||
+	    !parse_list(unit, collective->outputs, &outputs))
+		return false;
+	what->inputs = collective->inputs;
+	what->outputs = collective->outputs;
+	return outputs == what->nr_parts ||
+	       as_error(unit, token, "there are %u inputs and %u outputs", what->nr_parts, outputs);
+}
+
+/* TYPE and tensors, which a barrier has not, and SEM. */
 static bool parse_tensors(struct as_unit *unit, struct collective *collective)
 {
 	struct nb_collective *what = &collective->what;
 	uint16_t sem;
 
 	if (!collective->barrier &&
-	    !(as_dtype(unit, &what->dtype) && as_dma_variable(unit, &what->input) &&
-	      as_dma_variable(unit, &what->output)))
+	    !(as_dtype(unit, &what->dtype) && parse_ends(unit, collective)))
 		return false;
 	if (!as_sem(unit, &sem))
 		return false;
@@ -189,7 +221,9 @@ static bool parse(struct as_unit *unit, struct collective *collective)
 
 	collective->ranks = calloc(unit->nr_tokens, sizeof(*collective->ranks));
 	collective->pairs = calloc(unit->nr_tokens, sizeof(*collective->pairs));
-	if (!collective->ranks || !collective->pairs)
+	collective->inputs = calloc(unit->nr_tokens, sizeof(*collective->inputs));
+	collective->outputs = calloc(unit->nr_tokens, sizeof(*collective->outputs));
+	if (!collective->ranks || !collective->pairs || !collective->inputs || !collective->outputs)
 		return as_memory(unit);
 	return parse_op(unit, collective) && parse_tensors(unit, collective) &&
 	       parse_groups(unit, collective) && parse_pairs(unit, collective) &&
@@ -212,6 +246,8 @@ bool as_collective(struct as_unit *unit)
 		collective.what.pairs = (const uint32_t (*)[2])collective.pairs;
 		nb_collective(unit->nb, name, &collective.what);
 	}
+	free(collective.outputs);
+	free(collective.inputs);
 	free(collective.pairs);
 	free(collective.ranks);
 	free(collective.op);

@@ -17,24 +17,53 @@ static const struct neff_collective *started_by(const struct dis *dis, const str
 	return &graph->collectives[before];
 }
 
+/* The last variable that the collective names. */
+static const struct neff_var *last_tensor(const struct dis *dis,
+					  const struct neff_collective *collective)
+{
+	unsigned int last = collective->input, i;
+
+	if (collective->output > last)
+		last = collective->output;
+	if (neff_has_metadata(collective) && collective->metadata > last)
+		last = collective->metadata;
+	for (i = 0; i < 2 * collective->nr_parts; i++)
+		if (collective->parts[i].var > last)
+			last = collective->parts[i].var;
+	return &dis->graph->vars[last];
+}
+
+static void put_list(struct dis *dis, const struct neff_side *parts, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		fputs(i ? ", " : " (", dis->out);
+		dis_side(dis, &parts[i]);
+	}
+	fputc(')', dis->out);
+}
+
 /* The assembler knows only variables that come before. */
 static bool put_tensors(struct dis *dis, const struct neff_var *var,
 			const struct neff_collective *collective)
 {
-	const struct neff_var *input = &dis->graph->vars[collective->input];
-	const struct neff_var *output = &dis->graph->vars[collective->output];
-	const struct neff_var *last = input > output ? input : output;
+	const struct neff_var *last = last_tensor(dis, collective);
 
-	if (neff_has_metadata(collective) && &dis->graph->vars[collective->metadata] > last)
-		last = &dis->graph->vars[collective->metadata];
 	if (last > var)
 		return dis_fail(dis,
 				"variable \"%s\" starts a collective on \"%s\", which comes later",
 				var->name, last->name);
-	fprintf(dis->out, " %s ", trn_isa_dtype_name(collective->dtype));
-	dis_name(dis, input->name);
+	fprintf(dis->out, " %s", trn_isa_dtype_name(collective->dtype));
+	if (collective->nr_parts) {
+		put_list(dis, collective->parts, collective->nr_parts);
+		put_list(dis, collective->parts + collective->nr_parts, collective->nr_parts);
+		return true;
+	}
 	fputc(' ', dis->out);
-	dis_name(dis, output->name);
+	dis_name(dis, dis->graph->vars[collective->input].name);
+	fputc(' ', dis->out);
+	dis_name(dis, dis->graph->vars[collective->output].name);
 	return true;
 }
 

@@ -24,8 +24,9 @@ SHAPE = ctypes.POINTER(ctypes.c_uint32)
 class Collective(ctypes.Structure):
     """struct nb_collective"""
     _fields_ = [("op", TEXT), ("reduce", TEXT), ("dtype", ctypes.c_int), ("input", ctypes.c_int),
-                ("output", ctypes.c_int), ("ranks", SHAPE), ("group_size", UINT),
-                ("nr_groups", UINT), ("pairs", SHAPE), ("nr_pairs", UINT), ("root", UINT),
+                ("output", ctypes.c_int), ("inputs", ctypes.c_void_p),
+                ("outputs", ctypes.c_void_p), ("nr_parts", UINT), ("ranks", SHAPE),
+                ("group_size", UINT), ("nr_groups", UINT), ("pairs", SHAPE), ("nr_pairs", UINT), ("root", UINT),
                 ("priority", UINT), ("stream", UINT), ("semaphore", ctypes.c_int),
                 ("metadata", ctypes.c_int), ("recv_counts_known", ctypes.c_bool),
                 ("has_rdispls", ctypes.c_bool)]
