@@ -26,7 +26,8 @@ class Collective(ctypes.Structure):
     _fields_ = [("op", TEXT), ("reduce", TEXT), ("dtype", ctypes.c_int), ("input", ctypes.c_int),
                 ("output", ctypes.c_int), ("inputs", ctypes.c_void_p),
                 ("outputs", ctypes.c_void_p), ("nr_parts", UINT), ("ranks", SHAPE),
-                ("group_size", UINT), ("nr_groups", UINT), ("pairs", SHAPE), ("nr_pairs", UINT), ("root", UINT),
+                ("group_size", UINT), ("nr_groups", UINT), ("pairs", SHAPE), ("nr_pairs", UINT),
+                ("root", UINT),
                 ("priority", UINT), ("stream", UINT), ("semaphore", ctypes.c_int),
                 ("metadata", ctypes.c_int), ("recv_counts_known", ctypes.c_bool),
                 ("has_rdispls", ctypes.c_bool)]
