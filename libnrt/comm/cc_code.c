@@ -408,15 +408,19 @@ void nrt_cc_code_show(struct nrt_cc_code *code, unsigned int nr,
 /* "in step 3 of 5 (gather, channel 0)", or where else it is. */
 static void describe_step(const struct nrt_cc_part *part, size_t step, char *text, size_t size)
 {
-	const struct nrt_plan_step *at = &part->program.steps[step];
+	const struct nrt_plan_step *at;
 
-	if (step == CC_STEP_COLLECT)
+	if (step == CC_STEP_COLLECT) {
 		snprintf(text, size, "before step 0 (collects its tensors)");
-	else if (step >= part->program.nr_steps)
+		return;
+	}
+	if (step >= part->program.nr_steps) {
 		snprintf(text, size, "behind its last step");
-	else
-		snprintf(text, size, "in step %u of %u (%s, channel %u)", at->number,
-			 part->plan->nr_steps, nrt_plan_phase_name(at->phase), at->channel);
+		return;
+	}
+	at = &part->program.steps[step];
+	snprintf(text, size, "in step %u of %u (%s, channel %u)", at->number,
+		 part->plan->nr_steps, nrt_plan_phase_name(at->phase), at->channel);
 }
 
 /* The wait of @step for semaphore @sem of the rank. */

@@ -265,8 +265,8 @@ static NRT_STATUS check_part(struct reader *reader, const char *where, bool writ
 
 	if (var->type != NEFF_VAR_STATE && !may_be_tensor(var, written))
 		return nrt_error_set(reader->error, NRT_INVALID,
-				     "NEFF: %s: \"%.64s\" must be an output, a tmp-buf, a virtual variable, the state-buffer%s",
-				     where, var->name, written ? "" : " or an input");
+				     "NEFF: %s: \"%.64s\" must be %san output, a tmp-buf, a virtual variable or the state-buffer",
+				     where, var->name, written ? "" : "an input, ");
 	if (part->step[0] != 1)
 		return nrt_error_set(reader->error, NRT_INVALID,
 				     "NEFF: %s: the first step is %lld, and must be 1", where,
@@ -297,12 +297,15 @@ static NRT_STATUS read_lists(struct reader *reader)
 	unsigned int i;
 	size_t nr;
 
-	if (json_object_object_get_ex(reader->object, "input", NULL) ||
-	    json_object_object_get_ex(reader->object, "output", NULL) || neff_has_metadata(to))
+	if (neff_has_metadata(to))
 		return nrt_error_set(reader->error, NRT_INVALID,
-				     "NEFF: %s: %s has \"input\" and \"output\", or lists: \"inputs\" and \"outputs\"",
-				     reader->where, neff_has_metadata(to) ?
-				     "only an operation without metadata" : "a collective");
+				     "NEFF: %s: an operation with metadata has no lists of tensors",
+				     reader->where);
+	if (json_object_object_get_ex(reader->object, "input", NULL) ||
+	    json_object_object_get_ex(reader->object, "output", NULL))
+		return nrt_error_set(reader->error, NRT_INVALID,
+				     "NEFF: %s: a collective has \"input\" and \"output\", or lists: \"inputs\" and \"outputs\"",
+				     reader->where);
 	if (neff_json_get(reader->object, reader->where, "inputs", json_type_array, true, &inputs,
 			  reader->error) ||
 	    neff_json_get(reader->object, reader->where, "outputs", json_type_array, true,

@@ -553,20 +553,22 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Of the copies of @tensor those that queue @queue does, one of as many as the piece has. */
+/*
+ * Of the copies of @tensor those that queue @queue does, one of as many as the piece has. *@copies:
+ * the copies so far, of all tensors, so that the queues share small tensors as well.
+ */
 static NRT_STATUS add_tensor(struct builder *builder, const struct cc_tensor *tensor,
-			     unsigned int queue)
+			     unsigned int queue, unsigned int *copies)
 {
 	const uint32_t spaces = cc_window(builder->windows, 0, (enum cc_shown)tensor->space);
 	const uint64_t total = neff_side_bytes(tensor->side), part = total / tensor->blocks;
 	struct dma_ring *ring = &builder->program->rings[queue];
 	uint64_t done, bytes, left, own, offset, other;
-	unsigned int k = 0;
 
 	for (done = 0; done < total; done += bytes) {
 		offset = offset_of(tensor->side, done, &left);
 		bytes = least(least(left, part - done % part), NEURON_UDMA_DESC_MAX_BYTES);
-		if (k++ % builder->part->nr_queues != queue)
+		if ((*copies)++ % builder->part->nr_queues != queue)
 			continue;
 		own = neuron_window_addr(tensor->window, offset);
 		offset = done / part * builder->plan->block + tensor->at + done % part;
@@ -586,12 +588,12 @@ static NRT_STATUS add_tensors(struct builder *builder, enum nrt_plan_space space
 {
 	struct dma_ring *ring = &builder->program->rings[queue];
 	uint32_t m2s = ring->used, s2m = ring->s2m_used;
+	unsigned int copies = 0, i;
 	struct neuron_inst *inst;
-	unsigned int i;
 
 	for (i = 0; i < builder->of->nr_tensors; i++)
 		if (builder->of->tensors[i].space == space &&
-		    add_tensor(builder, &builder->of->tensors[i], queue))
+		    add_tensor(builder, &builder->of->tensors[i], queue, &copies))
 			return builder->error->status;
 	if (ring->used == m2s)
 		return NRT_SUCCESS;

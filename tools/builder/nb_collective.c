@@ -62,9 +62,15 @@ static int nb_check_tensors(struct nb_program *nb, const char *name,
 	if (!what->nr_parts)
 		return nb_check_tensor(nb, name, what->input) ||
 		       nb_check_tensor(nb, name, what->output);
+	if (what->nr_parts > NB_MAX_PARTS || !what->inputs || !what->outputs)
+		return nb_fail(nb,
+			       "collective \"%.64s\": lists of 1 to %d inputs and outputs are needed",
+			       name, NB_MAX_PARTS);
 	for (i = 0; i < what->nr_parts; i++)
 		if (nb_check_tensor(nb, name, what->inputs[i].var) ||
-		    nb_check_tensor(nb, name, what->outputs[i].var))
+		    nb_check_tensor(nb, name, what->outputs[i].var) ||
+		    nb_check_side(nb, &what->inputs[i]) ||
+		    nb_check_side(nb, &what->outputs[i]))
 			return -1;
 	return 0;
 }
@@ -95,6 +101,10 @@ int nb_collective(struct nb_program *nb, const char *name, const struct nb_colle
 	if (what->semaphore < 0 && (barrier || !nb->record)) {
 		nb_fail(nb, "collective \"%.64s\": nb_auto() finds semaphores, not of barriers",
 			name);
+		return 0;
+	}
+	if (barrier && what->nr_parts) {
+		nb_fail(nb, "collective \"%.64s\": a barrier has no lists of tensors", name);
 		return 0;
 	}
 	if (!barrier && nb_check_tensors(nb, name, what))
