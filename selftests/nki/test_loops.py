@@ -346,6 +346,23 @@ def caught_in_fori_loop(register, body):
         nl.fori_loop(0, register, body)
 
 
+def inside_a_range(register, _):
+    for _ in nl.dynamic_range(2):
+        return_from(register, _)
+
+
+def inside_fori_loop(register, _):
+    nl.fori_loop(0, 2, lambda i: return_from(register, i))
+
+
+def inside_while_loop(register, _):
+    def body(condition):
+        return_from(register, _)
+        return condition
+
+    nl.while_loop(register, body)
+
+
 @pytest.mark.parametrize("leave,line", [(break_out, 1), (return_from, 1), (caught_in_fori_loop, 2)])
 def test_a_loop_that_is_left_names_its_line(leave, line):
     def kernel():
@@ -353,4 +370,13 @@ def test_a_loop_that_is_left_names_its_line(leave, line):
 
     words = "nl.*cannot be left by break, return or an exc"
     with pytest.raises(nki.NkiValidationError, match=f"{line_of(leave, line)}: {words}"):
+        nki.jit(kernel)()
+
+
+@pytest.mark.parametrize("around", [inside_a_range, inside_fori_loop, inside_while_loop])
+def test_a_loop_around_the_one_that_is_left_is_not_named(around):
+    def kernel():
+        around(nisa.register_alloc(2), None)
+
+    with pytest.raises(nki.NkiValidationError, match=f"{line_of(return_from, 1)}: nl.dynamic_r"):
         nki.jit(kernel)()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`while register:` is a loop on the device whose body is traced once."""
 
+import contextlib
 import types
 import warnings
 
@@ -186,6 +187,30 @@ def tried(reg):
         pass
 
 
+def suppressed_in_a_loop(reg):
+    for _ in range(2):
+        with contextlib.suppress(ValueError):
+            while reg:
+                raise ValueError
+
+
+def caught_in_a_group(reg):
+    try:
+        while reg:
+            raise ValueError
+    except* ValueError:
+        pass
+
+
+def continued_in_a_loop(reg):
+    for _ in range(2):
+        try:
+            while reg:
+                raise ValueError
+        finally:
+            continue
+
+
 def in_order(reg):
     with nl.no_reorder():
         while reg:
@@ -198,6 +223,24 @@ def of_an_index(_):
             pass
 
 
+def left_by_a_helper(reg):
+    other = nisa.register_alloc(2)
+    while other:
+        returned(reg)
+
+
+def caught_of_a_helper(reg):
+    other = nisa.register_alloc(2)
+    while other:
+        with contextlib.suppress(ZeroDivisionError):
+            failed(reg)
+
+
+def failed(reg):
+    while reg:
+        reg.number = 1 // 0
+
+
 def left_inside(reg):
     while reg:
         for _ in nl.dynamic_range(reg):
@@ -206,7 +249,9 @@ def left_inside(reg):
 
 @pytest.mark.parametrize("body, line, rule", [
     (broken, 1, "cannot be left by break"), (returned, 1, "cannot be left by break, return"),
-    (another, 1, "the same register before each round"), (tried, 2, "not in a try statement"),
+    (another, 1, "the same register before each round"), (tried, 2, "not in a try or with"),
+    (suppressed_in_a_loop, 3, "not in a try or with"), (caught_in_a_group, 2, "not in a try or"),
+    (continued_in_a_loop, 3, "cannot be left by break, return or an exception"),
     (in_order, 2, "not in a block of nl.no_reorder"), (of_an_index, 2, "the body changes"),
     (left_inside, 2, "nl.dynamic_range: a loop on the device runs to its end")])
 @pytest.mark.parametrize("run", [nki.jit, nki.simulate])
@@ -216,6 +261,59 @@ def test_refused_at_its_line(run, body, line, rule):
 
     with pytest.raises(nki.NkiValidationError, match=f"{line_of(body, line)}: .*{rule}"):
         run(kernel)()
+
+
+@pytest.mark.parametrize("body, inner", [(left_by_a_helper, returned),
+                                         (caught_of_a_helper, failed)])
+def test_the_inner_loop_is_named_where_a_helper_leaves_it(body, inner):
+    def kernel():
+        body(nisa.register_alloc(2))
+
+    with pytest.raises(nki.NkiValidationError, match=f"{line_of(inner, 1)}: while: .*or an exc"):
+        nki.jit(kernel)()
+
+
+def test_statements_that_catch_nothing_of_a_loop():
+    @nki.jit
+    def kernel(counts):
+        out = nl.ndarray((1, 1), nl.int32, buffer=nl.shared_hbm)
+        total = nl.zeros((1, 1), nl.int32)
+
+        def rounds(count):
+            left = nl.full((1, 1), count, nl.int32)
+            return left, loaded(left)
+
+        def add(left, reg):
+            nisa.tensor_scalar(total, total, nl.add, 1)
+            less(left)
+            nisa.register_load(reg, left)
+
+        with contextlib.nullcontext():
+            left, reg = rounds(2)
+            while reg:
+                add(left, reg)
+        try:
+            raise ValueError
+        except ValueError:
+            left, reg = rounds(3)
+            while reg:
+                add(left, reg)
+        try:
+            pass
+        except ValueError:
+            pass
+        else:
+            left, reg = rounds(4)
+            while reg:
+                add(left, reg)
+        finally:
+            left, reg = rounds(5)
+            while reg:
+                add(left, reg)
+        nl.store(out, total)
+        return out
+
+    assert kernel(integers(0))[0, 0] == 14
 
 
 def negated(reg):

@@ -181,6 +181,7 @@ class Loop:
     def __init__(self, function):
         self.trace = current()
         self.function = function
+        self.depth = 0
         if self.trace.in_order:
             refuse(function, "a loop on the device is not in a block of nl.no_reorder()",
                    fix="put the block into the loop")
@@ -205,14 +206,21 @@ class Loop:
         trace.add(_ALU, 0, (), op, args=(result.number, source.number, 0, number, 0, 0, 0, 0))
         trace.mask(record, result)
 
+    def enter(self):
+        """What follows is the body."""
+        self.trace.enter_loop(self.function)
+        self.depth = len(self.trace.open_loops)
+
     def begin_while(self, op, register, other=None, number=0):
         """What follows is done while the comparison of registers of every engine holds."""
         self.trace.add(_WHILE, 0, (), op, args=(
             register.number, 0 if other is None else other.number, number, 0, 0, 0, 0, 0))
-        self.trace.enter_loop(self.function)
+        self.enter()
 
     def end(self):
-        """The end of it."""
+        """The end of it. A loop of its body that is still open was left before its own end."""
+        if len(self.trace.open_loops) != self.depth:
+            self.trace.refuse_open_loop()
         self.trace.add(_END, 0, ())
         self.trace.leave_loop()
 
@@ -268,7 +276,7 @@ class _Count(Loop):
         self.place = trace.register()
         self.place.use.engines = EVERY_ENGINE
         trace.add(_BEGIN, 0, (), args=(self.place.number, self.count, 0, 0, 0, 0, 0, 0))
-        trace.enter_loop(self.function)
+        self.enter()
         index = trace.register()
         self.alu(_MULTIPLY, index, self.place, -self.step)
         self.alu(_ADD, index, index, self.lower + self.count * self.step)

@@ -25,6 +25,8 @@ _IS_NE = value("alu", "is_ne")
 # Their jumps ask for a part of the condition.
 _MIXED = (ast.BoolOp, ast.UnaryOp, ast.IfExp, ast.Compare)
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_TRIES = (ast.Try, ast.TryStar)
+_WITHS = (ast.With, ast.AsyncWith)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
@@ -57,13 +59,29 @@ class _While:
         self.spans = _span(node), _span(node.test)
 
 
-def _statements(node, found, is_tried=False):
+def _caught(node, in_loop):
+    """The statements right below a node that an exception may leave while the function goes on.
+
+    A manager of contexts, and a `continue` in `finally:`, may end an exception, too. That matters
+    where a loop comes by again: the same `while` would ask as if its body had ended.
+    """
+    if isinstance(node, _TRIES) and in_loop and node.finalbody:
+        return node.body + node.handlers + node.orelse
+    if isinstance(node, _TRIES) and node.handlers or isinstance(node, _WITHS) and in_loop:
+        return node.body
+    return []
+
+
+def _statements(node, found, in_loop=False, is_tried=False):
     """All `while` statements below a node whose condition is one value."""
+    if isinstance(node, _SCOPES):
+        in_loop = is_tried = False
+    caught = _caught(node, in_loop)
     for child in ast.iter_child_nodes(node):
-        tried = is_tried and not isinstance(child, _SCOPES)
+        tried = is_tried or child in caught
         if isinstance(child, ast.While) and not isinstance(child.test, _MIXED):
             found.append(_While(child, tried))
-        _statements(child, found, tried or isinstance(child, ast.Try) and bool(child.handlers))
+        _statements(child, found, in_loop or isinstance(node, _LOOPS), tried)
     return found
 
 
@@ -96,8 +114,10 @@ class _Open(Loop):
             refuse(_NAME, "a loop on the device runs to its end and cannot be left by break",
                    fix="let the register become 0, or unroll the loop with range()")
         if statement.is_tried:
-            refuse(_NAME, "a loop on the device is not in a try statement, whose handlers would "
-                   "leave it", fix="put it into a function of its own")
+            # If this exception is caught as well, the kernel ends with an open loop.
+            self.enter()
+            refuse(_NAME, "a loop on the device is not in a try or with statement that may catch "
+                   "what leaves it", fix="put it into a function of its own")
         if register.frozen:
             refuse(_NAME, "the condition is a register that the body changes",
                    "the index of a loop")
@@ -107,7 +127,6 @@ class _Open(Loop):
         register.use.engines = EVERY_ENGINE
         errors.deprecated("`while register:`: NKI 0.6.0 asks for nl.while_loop()")
         self.begin_while(_IS_NE, register)
-        self.depth = len(self.trace.open_loops)
 
     def is_of(self, frame, statement):
         """Does the same `while` ask again?"""
@@ -118,8 +137,6 @@ class _Open(Loop):
         if register is not self.register:
             refuse(_NAME, "the condition is the same register before each round", "another one",
                    "change it with nisa.register_load or nisa.register_move")
-        if len(self.trace.open_loops) != self.depth:
-            self.trace.refuse_open_loop()
         self.end()
 
 
@@ -134,5 +151,8 @@ def asks(register):
     if whiles and whiles[-1].is_of(frame, statement):
         whiles.pop().close(register)
         return False
+    if any(loop.is_of(frame, statement) for loop in whiles):
+        # It asks again, but a loop of its body has not ended.
+        register.trace.refuse_open_loop()
     whiles.append(_Open(frame, statement, register))
     return True
