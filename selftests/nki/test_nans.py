@@ -212,6 +212,49 @@ def test_ranks_of_pairs():
     assert re.search(": rank 2 of 4: .*: sg01: vector engine, ", str(warning.message))
 
 
+@pytest.mark.parametrize("ranks", [1, RANKS])
+def test_both_executions_are_on_chips_of_this_process(ranks, monkeypatch):
+    """Also where the environment leaves the choice, and a device may be there."""
+    monkeypatch.delenv("NEURON_RT_BACKEND")
+    gang, seen = run.gang, []
+
+    def noted(*args):
+        programs = gang(*args)
+        seen.append((args[3], run._mode[1]))
+        return programs
+
+    monkeypatch.setattr(run, "gang", noted)
+    group = ncc.ReplicaGroup([list(range(ranks))])
+    told(lambda: neuron_emu.run_ranks(nki.simulate(logarithms),
+                                      [(a, group) for a in ones(0)[:ranks]]))
+    assert seen == [(True, "embedded"), (False, "embedded")]
+    run.close()
+
+
+@pytest.mark.parametrize("ranks", [1, RANKS])
+@pytest.mark.parametrize("error", [nki.NkiError, MemoryError, TimeoutError])
+def test_results_stay_where_the_second_execution_fails(ranks, error, monkeypatch):
+    gang = run.gang
+
+    def failing(*args):
+        if not args[3]:
+            raise error("no room for it")
+        return gang(*args)
+
+    monkeypatch.setattr(run, "gang", failing)
+    kernel, arrays = nki.simulate(logarithms), ones(0)[:ranks]
+    group = ncc.ReplicaGroup([list(range(ranks))])
+    results, (warning,) = told(
+        lambda: neuron_emu.run_ranks(kernel, [(a, group) for a in arrays]) if ranks > 1
+        else [kernel(arrays[0], group)])
+    assert [np.argwhere(np.isnan(r)).tolist() for r in results] == [[[2, 3]]] * ranks
+    assert warning.lineno == logarithms.func.__code__.co_firstlineno
+    assert f"has a NaN, and the execution that looks for the instruction has failed " \
+        f"({error.__name__}: no room for it)" in str(warning.message)
+    assert kernel.is_exact
+    run.close()
+
+
 def test_the_runtime_goes_on():
     """After the second execution a kernel without the check runs with exact times."""
     told(lambda: neuron_emu.run_ranks(nki.simulate(logarithms), [(a, ALL) for a in ones(1)]))

@@ -23,9 +23,10 @@ def may_be_told(found):
     return not run.tells_numbers() and all(compiled.makes_nan(some) for compiled, some in found)
 
 
-def _is_in(compiled, results):
-    return any(arrays.has_nan(results[name], dtype) for name, _, dtype, role in compiled.tensors
-               if role in ("output", "inout"))
+def _output(compiled, results):
+    """The first output with a NaN, or None."""
+    return next((name for name, _, dtype, role in compiled.tensors
+                 if role in ("output", "inout") and arrays.has_nan(results[name], dtype)), None)
 
 
 def _time(text):
@@ -38,11 +39,20 @@ def tell(found, results, executions, again):
     """Give the execution of the rank that made the first NaN what libnrt says of it.
 
     `results` has the outputs of each rank, `again()` runs all of them once more on new chips
-    and returns the executions. The caller holds run.lock.
+    and returns the executions. If that fails, the results are as good as before, so the warning
+    names an output. The caller holds run.lock.
     """
-    if not any(_is_in(compiled, some) for (compiled, _), some in zip(found, results)):
+    outputs = [_output(compiled, some) for (compiled, _), some in zip(found, results)]
+    name = next(filter(None, outputs), None)
+    if name is None:
         return
-    told = {rank: execution.nan for rank, execution in enumerate(again()) if execution.nan}
+    try:
+        told = {rank: execution.nan for rank, execution in enumerate(again()) if execution.nan}
+    except Exception as error:
+        executions[outputs.index(name)].nan = (
+            f"the output {name} has a NaN, and the execution that looks for the instruction has "
+            f"failed ({type(error).__name__}: {error})")
+        return
     if not told:
         return
     rank = min(told, key=lambda number: (_time(told[number]), number))

@@ -98,10 +98,12 @@ def _environment(changes):
                 os.environ[name] = value
 
 
-def _backend(check):
-    """What the user has chosen, else a device where there is one; with the check it is embedded."""
+def _backend(check_or_numbers):
+    """What the user has chosen, else a device where there is one; embedded where the chip is to
+    tell what a device does not.
+    """
     told = os.environ.get("NEURON_RT_BACKEND") or "auto"
-    if not check:
+    if not check_or_numbers:
         return told
     if told == "drm":
         raise NkiError("the check of the chip needs chips in this process: unset "
@@ -117,7 +119,7 @@ def runtime(generation, lnc, check, chips=1, numbers=False):
     if told is not None and told != lnc:
         raise NkiError(f"the kernel is launched with LNC {lnc}, but {' or '.join(LNC)} is {told}: "
                        f"launch it as kernel[{told}](...), or unset the variable")
-    backend = _backend(check)
+    backend = _backend(check or numbers)
     mode = (os.getpid(), backend, generation, lnc, check, numbers)
     if _mode != mode or chips > _chips:
         close()
@@ -296,7 +298,8 @@ def gang(programs, generation, lnc, check, chips, cores, ranks, numbers=False):
     """Programs (key, NEFF, tensors) on cores of several chips, as loaded() has one of them.
 
     `ranks`: how many run together, each program as one of them; None: it is by itself.
-    `numbers`: look for NaNs, unless the environment says something of them.
+    `numbers`: look for NaNs, unless the environment says something of them; as the check, only on
+    chips in this process.
     """
     numbers = numbers and not tells_numbers()
     with lock:
