@@ -10,6 +10,11 @@
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
 #include <numpy/arrayobject.h>
 
+/* NumPy 2 registers a type by a structure of its own, which has the same members. */
+#if NPY_ABI_VERSION < 0x02000000
+#define PyArray_DescrProto PyArray_Descr
+#endif
+
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -213,7 +218,7 @@ static void to_numbers(void *from, void *to, npy_intp count, void *from_array, v
 static const int plain[] = { NPY_FLOAT, NPY_DOUBLE, NPY_INT64 };
 
 static PyArray_ArrFuncs functions;
-static PyArray_Descr descriptions[NR_FORMATS];
+static PyArray_DescrProto descriptions[NR_FORMATS];
 
 static PyObject *new_type(const struct format *format)
 {
@@ -234,12 +239,14 @@ static PyObject *new_type(const struct format *format)
 static int add_type(PyObject *module, size_t i)
 {
 	const struct format *format = &formats[i];
-	PyArray_Descr *description = &descriptions[i];
+	PyArray_DescrProto *description = &descriptions[i];
 	PyObject *type = new_type(format);
+	PyArray_Descr *registered;
+	int error;
 
 	if (!type)
 		return -1;
-	*description = (PyArray_Descr){
+	*description = (PyArray_DescrProto){
 		PyObject_HEAD_INIT(&PyArrayDescr_Type)
 		.typeobj = (PyTypeObject *)type,
 		.kind = format->kind,
@@ -252,22 +259,28 @@ static int add_type(PyObject *module, size_t i)
 		.hash = -1,
 	};
 	numbers[i] = PyArray_RegisterDataType(description);
-	if (numbers[i] < 0 ||
-	    PyObject_SetAttrString(type, "dtype", (PyObject *)description) < 0)
+	if (numbers[i] < 0)
+		return -1;
+	registered = PyArray_DescrFromType(numbers[i]);
+	error = PyObject_SetAttrString(type, "dtype", (PyObject *)registered);
+	Py_DECREF(registered);
+	if (error)
 		return -1;
 	return PyModule_AddObject(module, strchr(format->name, '.') + 1, type);
 }
 
 static int add_casts(size_t i)
 {
+	PyArray_Descr *registered = PyArray_DescrFromType(numbers[i]);
+	int error = 0;
 	size_t j;
 
-	for (j = 0; j < sizeof(plain) / sizeof(plain[0]); j++)
-		if (PyArray_RegisterCastFunc(PyArray_DescrFromType(plain[j]), numbers[i],
-					     from_numbers) ||
-		    PyArray_RegisterCastFunc(&descriptions[i], plain[j], to_numbers))
-			return -1;
-	return 0;
+	for (j = 0; !error && j < sizeof(plain) / sizeof(plain[0]); j++)
+		error = PyArray_RegisterCastFunc(PyArray_DescrFromType(plain[j]), numbers[i],
+						 from_numbers) ||
+			PyArray_RegisterCastFunc(registered, plain[j], to_numbers);
+	Py_DECREF(registered);
+	return error;
 }
 
 PyMODINIT_FUNC PyInit_ml_dtypes(void)
