@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The attention of Stable Diffusion's U-Net: PyTorch has the layers, an NKI kernel the attention.
+"""The attention of a U-Net, that of Stable Diffusion 2: an NKI kernel between layers of PyTorch.
 
 An image of 256 x 256 pixels is 16 x 16 positions of 640 numbers in the second level of the U-Net.
 Positions attend to each other, and to the 77 words of a prompt.
