@@ -289,7 +289,7 @@ static bool send_message(struct nrt_channel *channel, const struct nrt_transfer 
 	return true;
 }
 
-/* What cannot be written is read all the same. */
+/* Pieces are read even after a write has failed, so that both sides stay in step. */
 static bool receive_pieces(struct nrt_channel *channel, const struct nrt_transfer *transfer,
 			   size_t length, struct nrt_error *error)
 {

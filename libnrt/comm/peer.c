@@ -177,7 +177,10 @@ static bool answer_hello(struct nrt_listener *listener, const struct pending *pe
 	return false;
 }
 
-/* A child of a fork at any moment sees at least all that are open: nrt_listener_forget(). */
+/*
+ * A child of a fork closes what it finds: nrt_listener_forget(). A fork between this and close(),
+ * or between accept4() and add_pending(), leaves one open in the child.
+ */
 static void remove_pending(struct nrt_listener *listener, unsigned int i)
 {
 	memmove(&listener->pending[i], &listener->pending[i + 1],
@@ -394,7 +397,10 @@ void nrt_connector_init(struct nrt_connector *connector)
 	*connector = (struct nrt_connector){ .fd = -1 };
 }
 
-/* A child of a fork must not find the number of a descriptor that is closed already. */
+/*
+ * A child of a fork must not find the number of a descriptor that is closed already. A fork between
+ * the two steps leaves it open in the child.
+ */
 void nrt_connector_end(struct nrt_connector *connector)
 {
 	int fd = connector->fd;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What cores of two processes say to each other when they send tensors, by a local socket. All is
- * in the order of the machine. Tests that play one of the two processes use it, too.
+ * in the machine's byte order. Tests that play one of the two processes use it, too.
  */
 #ifndef LIBNRT_COMM_PEER_WIRE_H
 #define LIBNRT_COMM_PEER_WIRE_H

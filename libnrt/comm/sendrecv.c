@@ -486,7 +486,8 @@ void nrt_sendrecv_fini(struct nrt_sendrecv *sendrecv)
  * Another thread may have been in the middle of anything at the fork. What is reached from here is
  * whole all the same: listeners and endpoints are taken out before they are ended, and a descriptor
  * is in its new place before it leaves the old one, and in none before it is closed. So it may be
- * closed twice here, which does no harm.
+ * closed twice here, which does no harm. One that is in no place at the fork, as it has just been
+ * made or is about to be closed, stays open in the child.
  */
 void nrt_sendrecv_forget(struct nrt_sendrecv *sendrecv)
 {

@@ -622,7 +622,7 @@ static void outlive_one_that_forks(struct side *side)
 	side_end(side);
 }
 
-/* A child hides neither the end of its parent nor keeps the address of its core. */
+/* A child neither hides the end of its parent nor keeps the address of its core. */
 TEST_F_TIMEOUT(two, one_has_children, SIDE_LIMIT_S)
 {
 	ASSERT_EQ(0, prctl(PR_SET_CHILD_SUBREAPER, 1));

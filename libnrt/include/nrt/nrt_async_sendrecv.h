@@ -58,8 +58,8 @@ NRT_STATUS nrt_async_sendrecv_init(int lnc);
  * nrt_async_sendrecv_close() - end the communicators and requests of a core
  * @lnc: core
  *
- * It waits for no other process. Requests of the other side fail, and bytes of a message that was
- * under way may be half there.
+ * It waits for no other process. Requests of the other side fail. Of a message that was under way
+ * a part of its bytes may have been written.
  * Return: NRT_SUCCESS; NRT_INVALID: not such a core; NRT_FAILURE: not initialised, or a
  * communicator is not connected, or a request has not ended. They are ended all the same.
  */
