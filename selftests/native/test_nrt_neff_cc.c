@@ -68,8 +68,8 @@ static void lists(void **state)
 		  "the first step is 2, and must be 1" },
 		{ COLLECTIVES(LIST_ENTRY("all_gather", FROM("x"), TO("y"), ", 'input': 'x'")),
 		  "or lists" },
-		{ COLLECTIVES(LIST_ENTRY("all_gatherv", FROM("x"), TO("y"),
-					 ", 'metadata': 'm'")), "an operation with metadata has no lists" },
+		{ COLLECTIVES(LIST_ENTRY("all_gatherv", FROM("x"), TO("y"), ", 'metadata': 'm'")),
+		  "an operation with metadata has no lists" },
 	};
 	const struct neff_collective *entry;
 	struct nrt_error error;
