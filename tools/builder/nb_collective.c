@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nb_private.h"
+#include "nb_inst.h"
 
 /* A copy of a collective; its lists are @what's. */
 struct nb_collective_entry {

@@ -126,7 +126,8 @@ struct nb_side {
  *	nb_virtual(); not used by a barrier
  * @inputs, @outputs, @nr_parts: in place of these two, lists of @nr_parts (at most
  *	NB_MAX_PARTS) parts of such variables or of nb_sbuf(). A block has the bytes of all of them,
- *	one behind the other; each output is as large as its input makes it. Not of the operations with metadata
+ *	one behind the other; each output is as large as its input makes it. Not of the
+ *	operations with metadata
  * @ranks: @nr_groups replica groups of @group_size ranks each, in their order
  * @pairs, @nr_pairs: of a permute: from which place of the group to which
  * @root: of a broadcast, a place of the group
