@@ -436,29 +436,42 @@ static void add_place(const struct builder *builder, size_t step, unsigned int q
 	};
 }
 
-/* The packets of the step, and the instruction that triggers them, if there are any. */
+/*
+ * The instruction that triggers what the ring of queue @queue has got behind @m2s and @s2m, and
+ * that waits before, if there is one of both.
+ */
+static NRT_STATUS trigger(struct builder *builder, unsigned int queue, uint32_t m2s, uint32_t s2m,
+			  const struct nrt_plan_sync *wait)
+{
+	const struct dma_ring *ring = &builder->program->rings[queue];
+	const bool moves = ring->used != m2s;
+	struct neuron_inst *inst;
+
+	if (!wait && !moves)
+		return NRT_SUCCESS;
+	inst = emit(builder, moves ? NEURON_OP_DMA_TRIGGER : NEURON_OP_NOP);
+	if (!inst)
+		return builder->error->status;
+	if (wait)
+		take(builder, inst, wait);
+	if (!moves)
+		return NRT_SUCCESS;
+	name_queue(builder, inst, queue);
+	inst->imm0 = htole32(ring->used - m2s);
+	inst->imm1 = htole32(ring->s2m_used - s2m);
+	return NRT_SUCCESS;
+}
+
+/* The packets of the step, and what triggers them. */
 static NRT_STATUS add_trigger(struct builder *builder, const struct nrt_plan_step *step,
 			      const struct nrt_plan_sync *wait)
 {
 	struct dma_ring *ring = &builder->program->rings[step->queue];
 	uint32_t m2s = ring->used, s2m = ring->s2m_used;
-	struct neuron_inst *inst;
 
 	if (add_move(builder, step, ring) || add_posts(builder, step, ring))
 		return builder->error->status;
-	if (!wait && ring->used == m2s)
-		return NRT_SUCCESS;
-	inst = emit(builder, ring->used == m2s ? NEURON_OP_NOP : NEURON_OP_DMA_TRIGGER);
-	if (!inst)
-		return builder->error->status;
-	if (wait)
-		take(builder, inst, wait);
-	if (ring->used == m2s)
-		return NRT_SUCCESS;
-	name_queue(builder, inst, step->queue);
-	inst->imm0 = htole32(ring->used - m2s);
-	inst->imm1 = htole32(ring->s2m_used - s2m);
-	return NRT_SUCCESS;
+	return trigger(builder, step->queue, m2s, s2m, wait);
 }
 
 static NRT_STATUS add_step(struct builder *builder, size_t number)
@@ -507,17 +520,10 @@ static NRT_STATUS add_signal(struct builder *builder, unsigned int queue, uint32
 {
 	struct dma_ring *ring = &builder->program->rings[queue];
 	uint32_t m2s = ring->used, s2m = ring->s2m_used;
-	struct neuron_inst *inst;
 
 	if (dma_ring_post(&builder->writer, ring, window, sem, 1))
 		return builder->error->status;
-	inst = emit(builder, NEURON_OP_DMA_TRIGGER);
-	if (!inst)
-		return builder->error->status;
-	name_queue(builder, inst, queue);
-	inst->imm0 = htole32(ring->used - m2s);
-	inst->imm1 = htole32(ring->s2m_used - s2m);
-	return NRT_SUCCESS;
+	return trigger(builder, queue, m2s, s2m, NULL);
 }
 
 /* All queues of the piece have moved what they were given. */
@@ -589,21 +595,12 @@ static NRT_STATUS add_tensors(struct builder *builder, enum nrt_plan_space space
 	struct dma_ring *ring = &builder->program->rings[queue];
 	uint32_t m2s = ring->used, s2m = ring->s2m_used;
 	unsigned int copies = 0, i;
-	struct neuron_inst *inst;
 
 	for (i = 0; i < builder->of->nr_tensors; i++)
 		if (builder->of->tensors[i].space == space &&
 		    add_tensor(builder, &builder->of->tensors[i], queue, &copies))
 			return builder->error->status;
-	if (ring->used == m2s)
-		return NRT_SUCCESS;
-	inst = emit(builder, NEURON_OP_DMA_TRIGGER);
-	if (!inst)
-		return builder->error->status;
-	name_queue(builder, inst, queue);
-	inst->imm0 = htole32(ring->used - m2s);
-	inst->imm1 = htole32(ring->s2m_used - s2m);
-	return NRT_SUCCESS;
+	return trigger(builder, queue, m2s, s2m, NULL);
 }
 
 /* Copy all tensors of @space, and wait for that. @step: its place. */
