@@ -32,7 +32,6 @@
 /* Each has a semaphore of the CC-core, behind those of plans. */
 #define NEFF_MAX_COLLECTIVES	(NEURON_NR_SEMAPHORES - NRT_PLAN_MAX_SEMS)
 #define NEFF_MAX_REPLICA_GROUPS	16
-#define NEFF_MAX_PARTS		64	/* of a collective: inputs, and as many outputs */
 #define NEFF_MAX_NOTIFY		(1u << 30)
 
 /**

@@ -15,6 +15,7 @@
 #include "neuron_builder.h"
 #include "neuron/address.h"
 #include "neuron/dma_op.h"
+#include "neuron/neff.h"
 #include "neuron/regs.h"
 
 #define F32	NEURON_DTYPE_FP32
@@ -164,7 +165,7 @@ static void bad_lists_are_refused(void **state)
 	static const struct nb_side any;
 
 	(void)state;
-	expect_bad_lists((struct nb_collective){ .nr_parts = NB_MAX_PARTS + 1 }, "alltoall",
+	expect_bad_lists((struct nb_collective){ .nr_parts = NEFF_MAX_PARTS + 1 }, "alltoall",
 			 "collective \"c\": lists of 1 to 64 inputs and outputs are needed");
 	expect_bad_lists((struct nb_collective){ .nr_parts = 1, .outputs = &any }, "alltoall",
 			 "collective \"c\": lists of 1 to 64 inputs and outputs are needed");

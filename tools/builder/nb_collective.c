@@ -62,10 +62,10 @@ static int nb_check_tensors(struct nb_program *nb, const char *name,
 	if (!what->nr_parts)
 		return nb_check_tensor(nb, name, what->input) ||
 		       nb_check_tensor(nb, name, what->output);
-	if (what->nr_parts > NB_MAX_PARTS || !what->inputs || !what->outputs)
+	if (what->nr_parts > NEFF_MAX_PARTS || !what->inputs || !what->outputs)
 		return nb_fail(nb,
 			       "collective \"%.64s\": lists of 1 to %d inputs and outputs are needed",
-			       name, NB_MAX_PARTS);
+			       name, NEFF_MAX_PARTS);
 	for (i = 0; i < what->nr_parts; i++)
 		if (nb_check_tensor(nb, name, what->inputs[i].var) ||
 		    nb_check_tensor(nb, name, what->outputs[i].var) ||

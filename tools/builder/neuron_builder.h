@@ -113,9 +113,6 @@ struct nb_side {
 	int64_t step[4];
 };
 
-/* Inputs of a collective, and as many outputs. */
-#define NB_MAX_PARTS	64
-
 /**
  * struct nb_collective - a collective of all ranks that nrt_load_collectives() names
  * @op: "all_reduce", "reduce_scatter", "all_gather", "alltoall", "permute", "broadcast",
@@ -125,9 +122,9 @@ struct nb_side {
  * @input, @output: variables in HBM: an nb_input() (only to read), nb_output(), nb_tmp() or
  *	nb_virtual(); not used by a barrier
  * @inputs, @outputs, @nr_parts: in place of these two, lists of @nr_parts (at most
- *	NB_MAX_PARTS) parts of such variables or of nb_sbuf(). A block has the bytes of all of them,
- *	one behind the other; each output is as large as its input makes it. Not of the
- *	operations with metadata
+ *	NEFF_MAX_PARTS of neuron/neff.h) parts of such variables or of nb_sbuf(). A block has the
+ *	bytes of all of them, one behind the other; each output is as large as its input makes it.
+ *	Not of the operations with metadata
  * @ranks: @nr_groups replica groups of @group_size ranks each, in their order
  * @pairs, @nr_pairs: of a permute: from which place of the group to which
  * @root: of a broadcast, a place of the group

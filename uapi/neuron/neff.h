@@ -15,6 +15,7 @@
 #define NEFF_NAME_LEN		256
 #define NEFF_HASH_LEN		32
 #define NEFF_UUID_LEN		16
+#define NEFF_MAX_PARTS		64	/* of a collective: inputs, and as many outputs */
 
 #define NEFF_PKG_MD5		1	/* hash: MD5 in the first 16 bytes */
 #define NEFF_PKG_SHA256		2
