@@ -17,6 +17,8 @@
 
 /* Of a test. */
 #define SIDE_LIMIT_S	200
+/* What waits for nobody ends in a second; a host that is busy may need more. */
+#define SIDE_SOON_S	60
 #define SIDE_HOST	"127.0.0.1"
 #define SIDE_BYTES	((size_t)8 * 1024 * 1024)
 /* More than sockets buffer. */
