@@ -14,7 +14,7 @@ enum core_state {
 	CORE_OFF,
 	CORE_ON,
 	CORE_CLOSING,	/* its threads are ending */
-	CORE_BROKEN,	/* it was not closed well */
+	CORE_BROKEN,	/* the program closed it while it had something open within the process */
 };
 
 /**
@@ -408,9 +408,20 @@ static bool close_endpoint(struct nrt_sendrecv *sendrecv, struct nrt_endpoint *e
 	return well;
 }
 
-/* Those of core @core, which are in no other list any more. */
+/* Both sides are of this process, or nothing says that the other one is not. */
+static bool is_local(const struct nrt_sendrecv *sendrecv, const struct nrt_endpoint *endpoint)
+{
+	if (endpoint->connected)
+		return !endpoint->remote;
+	return !sendrecv->group.open || sendrecv->cores[endpoint->peer].state != CORE_OFF;
+}
+
+/*
+ * Those of core @core, which are in no other list any more. What the program left open breaks the
+ * core; what another process did not do, as it crashed or stands still, does not.
+ */
 static struct nrt_endpoint *take_endpoints(struct nrt_sendrecv *sendrecv, uint32_t core,
-					   bool *well)
+					   bool *well, bool *broken)
 {
 	struct nrt_endpoint **link = &sendrecv->endpoints, *endpoint, *taken = NULL;
 
@@ -420,7 +431,10 @@ static struct nrt_endpoint *take_endpoints(struct nrt_sendrecv *sendrecv, uint32
 			link = &endpoint->next;
 			continue;
 		}
-		*well &= close_endpoint(sendrecv, endpoint);
+		if (!close_endpoint(sendrecv, endpoint)) {
+			*well = false;
+			*broken |= is_local(sendrecv, endpoint);
+		}
 		*link = endpoint->next;
 		endpoint->next = taken;
 		taken = endpoint;
@@ -446,7 +460,7 @@ NRT_STATUS nrt_sendrecv_close(struct nrt_sendrecv *sendrecv, uint32_t core,
 {
 	struct nrt_endpoint *endpoints;
 	struct nrt_listener *listener;
-	bool well = true;
+	bool well = true, broken = false;
 
 	pthread_mutex_lock(&sendrecv->lock);
 	if (check_core(sendrecv, core, error)) {
@@ -456,12 +470,12 @@ NRT_STATUS nrt_sendrecv_close(struct nrt_sendrecv *sendrecv, uint32_t core,
 	sendrecv->cores[core].state = CORE_CLOSING;
 	listener = sendrecv->cores[core].listener;
 	sendrecv->cores[core].listener = NULL;
-	endpoints = take_endpoints(sendrecv, core, &well);
+	endpoints = take_endpoints(sendrecv, core, &well, &broken);
 	pthread_mutex_unlock(&sendrecv->lock);
 	nrt_listener_close(listener);
 	end_endpoints(sendrecv, endpoints);
 	pthread_mutex_lock(&sendrecv->lock);
-	sendrecv->cores[core].state = well ? CORE_OFF : CORE_BROKEN;
+	sendrecv->cores[core].state = broken ? CORE_BROKEN : CORE_OFF;
 	pthread_mutex_unlock(&sendrecv->lock);
 	if (well)
 		return NRT_SUCCESS;
@@ -506,6 +520,14 @@ void nrt_sendrecv_forget(struct nrt_sendrecv *sendrecv)
 
 /* --- Endpoints --- */
 
+/* With the lock. The other side is of this process, so there is no need for a channel. */
+static void stop_looking(struct nrt_endpoint *endpoint)
+{
+	nrt_connector_end(&endpoint->connector);
+	nrt_channel_close(endpoint->channel);
+	endpoint->channel = NULL;
+}
+
 /* With the lock. */
 static NRT_STATUS add_endpoint(struct nrt_sendrecv *sendrecv, struct nrt_endpoint *endpoint,
 			       bool remote, struct nrt_error *error)
@@ -527,7 +549,7 @@ static NRT_STATUS add_endpoint(struct nrt_sendrecv *sendrecv, struct nrt_endpoin
 		endpoint->connected = true;
 		endpoint->mate->connected = true;
 		endpoint->mate->mate = endpoint;
-		nrt_connector_end(&endpoint->mate->connector);
+		stop_looking(endpoint->mate);
 	}
 	*link = endpoint;
 	return NRT_SUCCESS;

@@ -535,7 +535,54 @@ static void leave_one_that_stands_still(struct side *side)
 	CHECK(nrt_async_sendrecv_close(side->core) == NRT_FAILURE);
 	rig_caught();
 	CHECK(side_now_s() - began < SIDE_SOON_S);
-	nrt_close();
+	/* That was no mistake of this program. */
+	CHECK(!nrt_async_sendrecv_init(side->core));
+	side_end(side);
+}
+
+/* The other process ends before it has connected, and another one comes in its place. */
+static void end_too_soon(struct side *side)
+{
+	side_begin(side);
+	side_reach(side, 0);
+}
+
+static void close_unconnected(struct side *side)
+{
+	bool done;
+
+	side_begin(side);
+	side_await(side, 0);
+	side_accept(side);
+	CHECK(!nrt_async_sendrecv_test_comm(side->comm, &done) && !done);
+	rig_catch();
+	CHECK(nrt_async_sendrecv_close(side->core) == NRT_FAILURE);
+	CHECK(rig_has(rig_caught(), "was not connected"));
+	CHECK(!nrt_async_sendrecv_init(side->core));
+	side_reach(side, 1);
+	side_accept(side);
+	side_await_comm(side, side->comm);
+	side_move(side, false, 0, 100);
+	side_end(side);
+}
+
+static void come_in_its_place(struct side *side)
+{
+	side_begin(side);
+	side_await(side, 1);
+	side_connect(side);
+	side_await_comm(side, side->comm);
+	side_move(side, true, 0, 100);
+	side_end(side);
+}
+
+TEST_F_TIMEOUT(two, one_ends_before_it_connects, SIDE_LIMIT_S)
+{
+	pid_t stays = side_start(self->board, 1, close_unconnected);
+
+	EXPECT_TRUE(side_ended(side_start(self->board, 0, end_too_soon), false));
+	EXPECT_TRUE(side_ended(side_start(self->board, 0, come_in_its_place), false));
+	EXPECT_TRUE(side_ended(stays, false));
 }
 
 static void leave_the_library(struct side *side)

@@ -50,7 +50,8 @@ NRT_STATUS nrt_async_sendrecv_get_max_num_pending_request(int *num);
  * it. If it can get none, as another process has it, a warning says so, and the core does not
  * receive from other processes.
  * Return: NRT_SUCCESS; NRT_INVALID: not such a core; NRT_FAILURE: done already, or the last
- * nrt_async_sendrecv_close() of the core has failed.
+ * nrt_async_sendrecv_close() of the core has failed because of communicators or requests between
+ * cores of this process.
  */
 NRT_STATUS nrt_async_sendrecv_init(int lnc);
 
@@ -61,7 +62,8 @@ NRT_STATUS nrt_async_sendrecv_init(int lnc);
  * It waits for no other process. Requests of the other side fail. Of a message that was under way
  * a part of its bytes may have been written.
  * Return: NRT_SUCCESS; NRT_INVALID: not such a core; NRT_FAILURE: not initialised, or a
- * communicator is not connected, or a request has not ended. They are ended all the same.
+ * communicator is not connected, or a request has not ended. They are ended all the same. If the
+ * other side of all these is of another process, the core can be initialised again.
  */
 NRT_STATUS nrt_async_sendrecv_close(int lnc);
 
