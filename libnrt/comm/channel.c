@@ -13,6 +13,9 @@
 #include "comm/channel.h"
 #include "comm/peer_wire.h"
 
+/* After a failure that may last. */
+#define PAUSE_MS	100
+
 /**
  * struct nrt_channel - a channel
  * @setup: what it is for
@@ -38,6 +41,14 @@ struct nrt_channel {
 
 /* --- Waiting. All returns are false when the channel has to end --- */
 
+/* When there is no memory for poll() it must not be called again and again. */
+static bool pause_after_failure(struct nrt_channel *channel)
+{
+	if (errno != EINTR)
+		usleep(PAUSE_MS * 1000);
+	return !atomic_load(&channel->closing);
+}
+
 /* Wait for @events of the socket or, which may be for nothing, to be woken. */
 static bool await(struct nrt_channel *channel, short events, bool *ready)
 {
@@ -50,7 +61,9 @@ static bool await(struct nrt_channel *channel, short events, bool *ready)
 	*ready = false;
 	if (atomic_load(&channel->closing))
 		return false;
-	*ready = poll(fds, 2, -1) > 0 && fds[1].revents;
+	if (poll(fds, 2, -1) < 0)
+		return pause_after_failure(channel);
+	*ready = fds[1].revents;
 	if (fds[0].revents)
 		eventfd_read(channel->wake, &ignored);
 	return !atomic_load(&channel->closing);
@@ -229,14 +242,23 @@ static NRT_STATUS too_long(size_t bytes, size_t room, struct nrt_error *error)
 			     room);
 }
 
-/* The other side may send any number, which is no reason to return one that has no name. */
+/*
+ * The other side may send any number. Only those are taken over that reading and writing of a
+ * tensor can return: what else a status says, the program would understand of its own handles.
+ */
 static NRT_STATUS status_there(const struct nrt_frame *frame)
 {
-	NRT_STATUS status = (NRT_STATUS)frame->status;
+	static const NRT_STATUS known[] = {
+		NRT_RESOURCE, NRT_TIMEOUT, NRT_HW_ERROR, NRT_FAIL_HOST_MEM_ALLOC,
+		NRT_EXEC_HW_ERR_HBM_UE, NRT_EXEC_HW_ERR_REPAIRABLE_HBM_UE,
+		NRT_EXEC_HW_ERR_DMA_ABORT,
+	};
+	size_t i;
 
-	if (!status || !strcmp(nrt_get_status_as_str(status), "NRT_UNKNOWN_STATUS"))
-		return NRT_FAILURE;
-	return status;
+	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (frame->status == (uint32_t)known[i])
+			return known[i];
+	return NRT_FAILURE;
 }
 
 static NRT_STATUS failed_there(const struct nrt_channel *channel, const struct nrt_frame *frame,

@@ -25,8 +25,6 @@
 #define PAUSE_MS	100
 /* Between two attempts to connect. */
 #define AGAIN_MS	2
-/* For an answer. A listener whose thread runs answers sooner, or closes the connection. */
-#define ANSWER_MS	(2 * HELLO_MS)
 
 /* Why a connection is refused. */
 enum refusal {
@@ -226,16 +224,24 @@ static void add_pending(struct nrt_listener *listener, int fd, pid_t pid)
 	read_hello(listener, listener->nr - 1);
 }
 
-static void accept_one(struct nrt_listener *listener)
+/* After a failure that may last. It ends sooner when the listener has to stop. */
+static void pause_listener(struct nrt_listener *listener)
 {
 	struct pollfd stop = { .fd = listener->stop, .events = POLLIN };
+
+	if (poll(&stop, 1, PAUSE_MS) < 0 && errno != EINTR)
+		usleep(PAUSE_MS * 1000);
+}
+
+static void accept_one(struct nrt_listener *listener)
+{
 	struct ucred peer = { .pid = 0, .uid = (uid_t)-1 };
 	int fd = accept4(listener->listen, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (fd < 0) {
 		/* No descriptors, or no memory: it stays ready, so do not spin. */
 		if (errno != EINTR && errno != ECONNABORTED && errno != EAGAIN)
-			poll(&stop, 1, PAUSE_MS);
+			pause_listener(listener);
 		return;
 	}
 	if (get_credentials(fd, &peer) && peer.uid == geteuid()) {
@@ -256,6 +262,26 @@ static int expire(struct nrt_listener *listener)
 	return listener->nr ? (int)(listener->pending[0].deadline_ms - now) : -1;
 }
 
+/* When poll() cannot tell. */
+static bool is_stopped(struct nrt_listener *listener)
+{
+	eventfd_t ignored;
+
+	return !eventfd_read(listener->stop, &ignored);
+}
+
+/*
+ * poll() takes no more descriptors than RLIMIT_NOFILE, which a program may lower. Those who have
+ * said nothing make room, or the thread would never hear of others.
+ */
+static void give_room(struct nrt_listener *listener)
+{
+	if (listener->nr)
+		close_pending(listener, 0);
+	else
+		pause_listener(listener);
+}
+
 static void *listener_thread(void *arg)
 {
 	struct nrt_listener *listener = arg;
@@ -271,8 +297,14 @@ static void *listener_thread(void *arg)
 		for (i = 0; i < nr; i++)
 			fds[2 + i] = (struct pollfd){ .fd = listener->pending[i].fd,
 						      .events = POLLIN };
-		if (poll(fds, 2 + nr, wait) < 0)
+		/* No memory, or a limit of descriptors that is below the number that waits. */
+		if (poll(fds, 2 + nr, wait) < 0) {
+			if (errno != EINTR)
+				give_room(listener);
+			if (is_stopped(listener))
+				return NULL;
 			continue;
+		}
 		if (fds[0].revents)
 			return NULL;
 		/* From the last one on, because those behind one that is removed move. */
@@ -459,7 +491,6 @@ static NRT_STATUS say_hello(struct nrt_connector *connector, const struct nrt_pe
 				     core, (int)who.pid, (unsigned int)who.uid, peer);
 	}
 	connector->pid = who.pid;
-	connector->deadline_ms = nrt_wire_now_ms() + ANSWER_MS;
 	if (send(connector->fd, &hello, sizeof(hello), MSG_NOSIGNAL | MSG_DONTWAIT) !=
 	    sizeof(hello))
 		try_later(connector);
@@ -480,11 +511,12 @@ NRT_STATUS nrt_connector_try(struct nrt_connector *connector, const struct nrt_p
 	if (connector->fd < 0)
 		return NRT_SUCCESS;
 	n = recv(connector->fd, &answer, sizeof(answer), MSG_DONTWAIT);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
-		if (nrt_wire_now_ms() >= connector->deadline_ms)
-			try_later(connector);
+	/*
+	 * There is no time limit. A listener that runs answers or closes the connection. One that
+	 * stands still may have taken the hello when it goes on, and an endpoint with it.
+	 */
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return NRT_SUCCESS;
-	}
 	*welcome = n == sizeof(answer) && answer.magic == NRT_HELLO_MAGIC &&
 		   answer.version == NRT_HELLO_VERSION && answer.type == NRT_ANSWER_WELCOME;
 	if (*welcome)

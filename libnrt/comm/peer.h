@@ -63,13 +63,11 @@ void nrt_listener_forget(struct nrt_listener *listener);
  * @fd: the connection, or -1
  * @pid: the process that listens
  * @next_ms: no new attempt before that time
- * @deadline_ms: of the answer: nothing comes from a process that stands still
  */
 struct nrt_connector {
 	int fd;
 	pid_t pid;
 	uint64_t next_ms;
-	uint64_t deadline_ms;
 };
 
 void nrt_connector_init(struct nrt_connector *connector);

@@ -8,8 +8,10 @@
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 
 #include "kselftest_harness.h"
 
@@ -54,14 +56,20 @@ static socklen_t address_of(unsigned int user, int core, struct sockaddr_un *add
 				   NRT_PEER_ADDRESS, user, port, lnc, (unsigned int)core);
 }
 
+static bool connect_socket(int fd, unsigned int user, int core)
+{
+	struct sockaddr_un address;
+	socklen_t length = address_of(user, core, &address);
+
+	return !connect(fd, (struct sockaddr *)&address, length);
+}
+
 /* A connection to the listener of core @core, or -1. */
 static int connect_to(unsigned int user, int core)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	struct sockaddr_un address;
-	socklen_t length = address_of(user, core, &address);
 
-	if (!connect(fd, (struct sockaddr *)&address, length))
+	if (connect_socket(fd, user, core))
 		return fd;
 	close(fd);
 	return -1;
@@ -308,6 +316,11 @@ static const struct {
 } failures[] = {
 	{ NRT_FAILURE, '\n', NRT_FAILURE, "????" },
 	{ NRT_TIMEOUT, 0, NRT_TIMEOUT, "it has failed" },
+	{ NRT_EXEC_HW_ERR_HBM_UE, 0, NRT_EXEC_HW_ERR_HBM_UE, "it has failed" },
+	/* A program would understand these of its own request, or of its library. */
+	{ NRT_SUCCESS + 256, 0, NRT_FAILURE, "it has failed" },
+	{ NRT_INVALID_HANDLE, 0, NRT_FAILURE, "it has failed" },
+	{ NRT_CLOSED, 0, NRT_FAILURE, "it has failed" },
 	{ 77777, 0, NRT_FAILURE, "it has failed" },
 };
 
@@ -381,21 +394,22 @@ TEST_F_TIMEOUT(two, bad_frames_of_a_receiver, SIDE_LIMIT_S)
 	EXPECT_TRUE(sides_run(self->board, misuse_sender, survive_bad_receivers));
 }
 
-/* The first connection is never answered, the second one is. */
+/* The first connection is closed without an answer. For the second one that takes a while. */
 static void answer_the_second(struct side *side)
 {
 	const struct nrt_answer welcome = { NRT_HELLO_MAGIC, NRT_HELLO_VERSION,
 					    NRT_ANSWER_WELCOME };
-	int listener = listen_as(geteuid(), side->core), silent, fd;
-	struct pollfd again = { .fd = listener, .events = POLLIN };
+	int listener = listen_as(geteuid(), side->core), fd;
+	struct pollfd another = { .fd = listener, .events = POLLIN };
 	struct nrt_hello hello;
 
 	CHECK(listener >= 0);
 	side_reach(side, 0);
-	silent = accept(listener, NULL, NULL);
-	CHECK(silent >= 0 && poll(&again, 1, 20000) == 1);
+	close(accept(listener, NULL, NULL));
 	fd = accept(listener, NULL, NULL);
 	CHECK(recv(fd, &hello, sizeof(hello), MSG_WAITALL) == sizeof(hello));
+	/* One that stands still has taken an endpoint for it, so it must not go away. */
+	CHECK(!poll(&another, 1, 5000) && !is_closed(fd, 0));
 	CHECK(send_bytes(fd, &welcome, sizeof(welcome)));
 	side_await(side, 1);
 }
@@ -410,17 +424,12 @@ static void connect_twice(struct side *side)
 	side_end(side);
 }
 
-TEST_F_TIMEOUT(two, a_silent_listener, SIDE_LIMIT_S)
+TEST_F_TIMEOUT(two, a_slow_listener, SIDE_LIMIT_S)
 {
 	EXPECT_TRUE(sides_run(self->board, answer_the_second, connect_twice));
 }
 
-/* --- A transfer that stops in the middle --- */
-
-static bool receive_bytes(int fd, void *bytes, size_t size)
-{
-	return recv(fd, bytes, size, MSG_WAITALL) == (ssize_t)size;
-}
+/* --- Descriptors --- */
 
 static unsigned int count_files(struct side *side, const char *folder)
 {
@@ -443,6 +452,96 @@ static void expect_files(struct side *side, const char *folder, unsigned int n)
 		CHECK(side_now_s() < until);
 		usleep(1000);
 	}
+}
+
+/*
+ * What looks for its other side in other processes, and finds it in its own, keeps nothing that was
+ * meant for another process: there are only the listeners of two cores.
+ */
+static void meet_at_home(struct side *side)
+{
+	nrt_async_sendrecv_request_t *request;
+	nrt_async_sendrecv_comm_t *other;
+	unsigned int fds;
+
+	setenv("NEURON_RT_VISIBLE_CORES", "0-1", 1);
+	CHECK(!nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""));
+	CHECK(!nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 0, SIDE_BYTES, "t", &side->tensor));
+	fds = count_files(side, "/proc/self/fd");
+	CHECK(!nrt_async_sendrecv_init(side->core));
+	side_connect(side);
+	expect_files(side, "/proc/self/fd", fds + 2 + 1);
+	CHECK(!nrt_async_sendrecv_init(side->peer));
+	CHECK(!nrt_async_sendrecv_accept(SIDE_HOST, side->core, side->peer, &other));
+	side_await_comm(side, side->comm);
+	expect_files(side, "/proc/self/fd", fds + 2 + 2);
+	request = side_post(side, other, false, SIDE_BIG, 10);
+	side_move(side, true, 0, 10);
+	CHECK(!side_await_request(side, request, &(size_t){ 0 }));
+	CHECK(!nrt_async_sendrecv_close(side->peer));
+	side_end(side);
+}
+
+TEST_F_TIMEOUT(two, both_sides_in_one_process, SIDE_LIMIT_S)
+{
+	EXPECT_TRUE(side_ended(side_start(self->board, 0, meet_at_home), false));
+}
+
+static void limit_files(struct side *side, rlim_t limit)
+{
+	struct rlimit files;
+
+	CHECK(!getrlimit(RLIMIT_NOFILE, &files));
+	files.rlim_cur = limit ? limit : files.rlim_max;
+	CHECK(!setrlimit(RLIMIT_NOFILE, &files));
+}
+
+static double cpu_now_s(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/*
+ * poll() fails where it is given more descriptors than a program may have. Those who say nothing
+ * make room. If that is not enough the listener waits, without a processor, and still ends.
+ */
+static void lower_the_limit(struct side *side)
+{
+	int late = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), fds[8];
+	unsigned int i;
+	double used;
+
+	side_begin(side);
+	for (i = 0; i < 8; i++) {
+		fds[i] = connect_to(geteuid(), side->core);
+		CHECK(fds[i] >= 0);
+	}
+	usleep(100000);
+	limit_files(side, 4);
+	CHECK(is_closed(fds[0], CLOSED_MS));
+	limit_files(side, 1);
+	/* Whatever it waits for, poll() is called again. */
+	CHECK(connect_socket(late, geteuid(), side->core));
+	usleep(200000);
+	used = cpu_now_s();
+	sleep(1);
+	CHECK(cpu_now_s() - used < 0.5);
+	side_end(side);
+}
+
+TEST_F_TIMEOUT(two, few_descriptors_for_the_listener, SIDE_LIMIT_S)
+{
+	EXPECT_TRUE(side_ended(side_start(self->board, 0, lower_the_limit), false));
+}
+
+/* --- A transfer that stops in the middle --- */
+
+static bool receive_bytes(int fd, void *bytes, size_t size)
+{
+	return recv(fd, bytes, size, MSG_WAITALL) == (ssize_t)size;
 }
 
 /*
