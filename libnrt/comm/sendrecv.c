@@ -7,9 +7,6 @@
 #include "comm/channel.h"
 #include "comm/sendrecv.h"
 
-/* Piece of memory between two chips that do not reach each other's memory. */
-#define BOUNCE_BYTES	(1024 * 1024)
-
 enum core_state {
 	CORE_OFF,
 	CORE_ON,
@@ -613,39 +610,12 @@ NRT_STATUS nrt_endpoint_test(struct nrt_sendrecv *sendrecv, struct nrt_endpoint 
 
 /* --- Requests; with the lock unless it says otherwise --- */
 
-/* Through host memory, as chips do not reach each other's memory. */
-static NRT_STATUS bounce(const struct nrt_message *from, const struct nrt_message *to,
-			 struct nrt_error *error)
-{
-	void *piece = malloc(BOUNCE_BYTES);
-	size_t at, size;
-
-	if (!piece)
-		return nrt_error_memory(error);
-	error->status = NRT_SUCCESS;
-	for (at = 0; at < from->length && !error->status; at += size) {
-		size = from->length - at < BOUNCE_BYTES ? from->length - at : BOUNCE_BYTES;
-		error->status = nrt_span_read(&from->span, from->offset + at, piece, size, error);
-		if (!error->status)
-			error->status = nrt_span_write(&to->span, to->offset + at, piece, size,
-						       error);
-	}
-	free(piece);
-	return error->status;
-}
-
 static NRT_STATUS move(const struct nrt_message *from, const struct nrt_message *to,
 		       struct nrt_error *error)
 {
-	const struct nrt_bo *a = from->span.storage->bo;
-	const struct nrt_bo *b = to->span.storage->bo;
-
 	if (from->length > to->length)
 		return nrt_error_set(error, NRT_FAILURE, "%zu bytes were sent to a place for %zu",
 				     from->length, to->length);
-	if (!nrt_span_memory(&from->span) && !nrt_span_memory(&to->span) &&
-	    a->device != b->device)
-		return bounce(from, to, error);
 	return nrt_span_copy(&from->span, from->offset, &to->span, to->offset, from->length,
 			     error);
 }

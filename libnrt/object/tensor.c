@@ -9,6 +9,8 @@
 
 /* Piece of a fill that goes to the device at once. */
 #define FILL_BYTES	(1024 * 1024)
+/* Piece of a copy between two devices. */
+#define BOUNCE_BYTES	(1024 * 1024)
 /* Longest wait: a hundred years. */
 #define MAX_WAIT_S	(100ll * 365 * 24 * 3600)
 
@@ -293,22 +295,46 @@ static NRT_STATUS check_pieces(const struct nrt_span *from, size_t from_offset,
 			     size, first, second);
 }
 
+/* Through host memory, as chips do not reach each other's memory. */
+static NRT_STATUS bounce(const struct nrt_span *from, size_t from_offset,
+			 const struct nrt_span *to, size_t to_offset, size_t size,
+			 struct nrt_error *error)
+{
+	void *piece = malloc(BOUNCE_BYTES);
+	NRT_STATUS status = NRT_SUCCESS;
+	size_t at, n;
+
+	if (!piece)
+		return nrt_error_memory(error);
+	for (at = 0; at < size && !status; at += n) {
+		n = size - at < BOUNCE_BYTES ? size - at : BOUNCE_BYTES;
+		status = nrt_span_read(from, from_offset + at, piece, n, error);
+		if (!status)
+			status = nrt_span_write(to, to_offset + at, piece, n, error);
+	}
+	free(piece);
+	return status;
+}
+
 NRT_STATUS nrt_span_copy(const struct nrt_span *from, size_t from_offset,
 			 const struct nrt_span *to, size_t to_offset, size_t size,
 			 struct nrt_error *error)
 {
 	struct nrt_bo *from_bo = from->storage->bo;
 	struct nrt_bo *to_bo = to->storage->bo;
-	uint8_t *memory = nrt_span_memory(to);
+	uint8_t *from_memory = nrt_span_memory(from);
+	uint8_t *to_memory = nrt_span_memory(to);
 
 	if (check_pieces(from, from_offset, to, to_offset, size, error))
 		return error->status;
 	if (from_bo && to_bo && from_bo->device == to_bo->device)
 		return nrt_bo_copy(to_bo, to->offset + to_offset, from_bo,
 				   from->offset + from_offset, size, error);
-	if (memory)
-		return nrt_span_read(from, from_offset, memory + to_offset, size, error);
-	return nrt_span_write(to, to_offset, nrt_span_memory(from) + from_offset, size, error);
+	if (to_memory)
+		return nrt_span_read(from, from_offset, to_memory + to_offset, size, error);
+	if (from_memory)
+		return nrt_span_write(to, to_offset, from_memory + from_offset, size, error);
+	return bounce(from, from_offset, to, to_offset, size, error);
 }
 
 NRT_STATUS nrt_span_fill(const struct nrt_span *span, size_t offset, int value, size_t size,
