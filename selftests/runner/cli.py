@@ -119,7 +119,7 @@ def one_at_a_time(processes):
     BUILD.mkdir(parents=True, exist_ok=True)
     lock = open(BUILD / "check.lock", "w")
     told = False
-    while not processes.cancelled.is_set():
+    while not processes.cancelled:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             break

@@ -38,7 +38,7 @@ def ended_with_the_run(vm, processes):
 
     def watch():
         while not over.wait(POLL):
-            if processes.cancelled.is_set():
+            if processes.cancelled:
                 vm.kill()
                 return
 
@@ -84,7 +84,7 @@ def machine(job, name, *options, task, args="", limit=None):
                 job.cpu += vm.cpu_seconds()
         except MachineError as error:
             note(error)
-    if job.processes.cancelled.is_set():
+    if job.processes.cancelled:
         raise Cancelled
     return status
 

@@ -239,12 +239,12 @@ class Lanes:
     def _blocked(self, suite):
         """Wait for what the suite needs; why it cannot be run, or None."""
         needs = [name for name in suite.needs if name in self.known]
-        cancelled = self.processes.cancelled
+        processes = self.processes
         with self.changed:
             # In short waits: cancel() is called by a signal and cannot notify.
-            while not cancelled.is_set() and any(name not in self.ended for name in needs):
+            while not processes.cancelled and any(name not in self.ended for name in needs):
                 self.changed.wait(SLICE)
-            if cancelled.is_set():
+            if processes.cancelled:
                 return "was not run: the run was ended before"
             for name in needs:
                 if results.count(self.ended[name].cases)[1]:

@@ -11,7 +11,6 @@ import pathlib
 import select
 import signal
 import subprocess
-import threading
 import time
 from dataclasses import dataclass
 
@@ -71,11 +70,13 @@ class Processes:
 
     def __init__(self, grace=GRACE):
         self.grace = grace
-        self.cancelled = threading.Event()
+        # A plain value: a second signal may come while the first one is handled, which with the
+        # lock of an Event would wait for itself.
+        self.cancelled = False
 
     def cancel(self):
         """End what is running."""
-        self.cancelled.set()
+        self.cancelled = True
 
     def run(self, argv, log, limit, *, env=None, cwd=None, tick=None, until=None, append=False,
             errors=None):
@@ -85,7 +86,7 @@ class Processes:
         tick is called again and again while the program runs. When until() is true the program
         is ended, and its status counts as 0.
         """
-        if self.cancelled.is_set():
+        if self.cancelled:
             raise Cancelled
         begin = time.monotonic()
         pathlib.Path(log).parent.mkdir(parents=True, exist_ok=True)
@@ -122,7 +123,7 @@ class Processes:
                 return status
             if tick:
                 tick()
-            if self.cancelled.is_set():
+            if self.cancelled:
                 raise Cancelled
             if until and until():
                 return 0, self._end(child, ended)

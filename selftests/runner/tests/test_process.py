@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Programs that are run with a log and a limit."""
 
+import os
 import pathlib
+import subprocess
 import sys
 import time
 
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "tools"))
+TOOLS = pathlib.Path(__file__).resolve().parents[3] / "tools"
+sys.path.insert(0, str(TOOLS))
 
 from neuron_vm.process import TIME_LIMIT, Cancelled, Processes
 
@@ -56,6 +59,26 @@ def test_cancelled(tmp_path):
         processes.run(["sleep", "1000"], tmp_path / "log", GENEROUS, tick=processes.cancel)
     with pytest.raises(Cancelled):
         processes.run(["true"], tmp_path / "log", GENEROUS)
+
+
+MANY_SIGNALS = """
+import os, signal, subprocess, sys
+from neuron_vm.process import Processes
+
+processes = Processes()
+signal.signal(signal.SIGTERM, lambda *_: processes.cancel())
+send = f"import os; [os.kill({os.getpid()}, 15) for _ in range(100000)]"
+sender = subprocess.Popen([sys.executable, "-c", send])
+while sender.poll() is None:
+    pass
+sys.exit(not processes.cancelled)
+"""
+
+
+def test_cancelled_by_many_signals():
+    """make passes a signal on that its group has got, too, so one comes while another is handled."""
+    subprocess.run([sys.executable, "-c", MANY_SIGNALS], check=True, timeout=GENEROUS,
+                   env={**os.environ, "PYTHONPATH": str(TOOLS)})
 
 
 def test_grace(tmp_path):
