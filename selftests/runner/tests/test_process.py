@@ -76,7 +76,7 @@ sys.exit(not processes.cancelled)
 
 
 def test_cancelled_by_many_signals():
-    """make passes a signal on that its group has got, too, so one comes while another is handled."""
+    """make passes a signal on that its group has got, too: two come at once."""
     subprocess.run([sys.executable, "-c", MANY_SIGNALS], check=True, timeout=GENEROUS,
                    env={**os.environ, "PYTHONPATH": str(TOOLS)})
 
