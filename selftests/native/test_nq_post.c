@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Notification queues: who posts to them; resets, stops, saving. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,6 +144,64 @@ static void a_dma_fault_is_reported(void **state)
 			NEURON_CAUSE_WINDOW);
 }
 
+/* Host memory below which an entry is held while it is being written, until it is let go. */
+static struct {
+	bool (*write)(void *opaque, uint64_t addr, const void *buf, size_t len);
+	uint64_t ring, size;
+	_Atomic bool held, let_go;
+} slow;
+
+static bool is_set(void *arg)
+{
+	return atomic_load((_Atomic bool *)arg);
+}
+
+static bool slow_write(void *opaque, uint64_t addr, const void *buf, size_t len)
+{
+	if (addr - slow.ring < slow.size && !atomic_exchange(&slow.held, true))
+		assert_true(fake_wait(is_set, &slow.let_go));
+	return slow.write(opaque, addr, buf, len);
+}
+
+static void raise_event(struct rig *rig, unsigned int event)
+{
+	trn_chip_mmio_write(rig->chip[0], neuron_tpb_bar0(rig->chip[0]->gen, 0) +
+			    NEURON_TPB_SEM + NEURON_SEM_EVENT(event), 1, 4);
+}
+
+static void *raise_event_40(void *rig)
+{
+	raise_event(rig, 40);
+	return NULL;
+}
+
+/* Entries are not ordered with other reports, nor with the record: that is seen here. */
+static void an_entry_may_come_after_the_record(void **state)
+{
+	struct rig *rig = *state;
+	struct nq q = nq_host(rig, TRN_NQ_CORE, 0, NEURON_NQ_NO_ENGINE, 8);
+	struct job_rig job;
+	pthread_t software;
+
+	slow.write = rig->port[0].ops.host_write;
+	slow.ring = (uint64_t)((uint8_t *)q.mem - rig->port[0].host);
+	slow.size = 8 * NQ_ENTRY;
+	rig->port[0].ops.host_write = slow_write;
+	assert_int_equal(pthread_create(&software, NULL, raise_event_40, rig), 0);
+	assert_true(fake_wait(is_set, &slow.held));
+	job_init(&job, rig, 0, 0);
+	job_copy(&job, 0, job_hbm_at(0), neuron_window_addr(JOB_W_PEER, 0), 64);
+	job_trigger(&job, NEURON_ENGINE_SYNC, 0, 1, 1);
+	job_halt(&job, NEURON_ENGINE_SYNC);
+	job_run_fault(&job, NEURON_CAUSE_WINDOW);
+	assert_int_equal(nq_get(&q, NEURON_NQ_TAIL), 0);
+	atomic_store(&slow.let_go, true);
+	pthread_join(software, NULL);
+	nq_wait(&q, 2);
+	nq_assert_entry(&q, 0, NEURON_NQ_TYPE_EVENT, NEURON_NQ_NO_ENGINE, 40);
+	nq_assert_entry(&q, 1, NEURON_NQ_TYPE_ERROR, NEURON_NQ_NO_ENGINE, NEURON_CAUSE_WINDOW);
+}
+
 static void raised_events_are_reported_once(void **state)
 {
 	struct rig *rig = *state;
@@ -192,12 +251,6 @@ static void a_core_reset_switches_its_block_off(void **state)
 static bool chip_quiet(void *arg)
 {
 	return trn_chip_quiet(arg);
-}
-
-static void raise_event(struct rig *rig, unsigned int event)
-{
-	trn_chip_mmio_write(rig->chip[0], neuron_tpb_bar0(rig->chip[0]->gen, 0) +
-			    NEURON_TPB_SEM + NEURON_SEM_EVENT(event), 1, 4);
 }
 
 static void a_stopped_chip_writes_nothing(void **state)
@@ -312,6 +365,7 @@ int main(void)
 		TEST(entries_carry_device_time),
 		TEST(a_fault_is_reported_with_its_engine),
 		TEST(a_dma_fault_is_reported),
+		TEST(an_entry_may_come_after_the_record),
 		TEST(raised_events_are_reported_once),
 		TEST(a_core_reset_switches_its_block_off),
 		TEST(a_stopped_chip_writes_nothing),
