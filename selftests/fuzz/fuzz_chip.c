@@ -15,11 +15,13 @@
  * for ThreadSanitizer, which then looks at whatever the library shares among them.
  *
  * With FUZZ_LEAK=N input N loses one byte, which must be a finding: so one sees that the
- * memory is really looked at.
+ * memory is really looked at. With FUZZ_RACE=N two threads copy to the same bytes, which are no
+ * guest's, while input N is run: ThreadSanitizer must find that.
  */
 #include "fuzz_chip.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,6 +67,8 @@ enum {
  * @workers: threads that run tasks, 0: the fuzzer's own
  * @leak: inputs until one loses a byte, 0: none does
  * @lost: that byte
+ * @race: inputs until one has a race, 0: none does
+ * @shared: the bytes of that race
  * @heap: bytes allocated and not freed, to the byte as they were asked for
  */
 struct target {
@@ -73,6 +77,8 @@ struct target {
 	unsigned int workers;
 	unsigned long leak;
 	void *lost;
+	unsigned long race;
+	uint8_t shared[64];
 	_Atomic int64_t heap;
 };
 
@@ -144,12 +150,23 @@ uint64_t fuzz_read(struct fuzz *fuzz, unsigned int c, uint64_t offset,
 	return trn_chip_mmio_read(fuzz->bench->chip[c], offset, size);
 }
 
+/*
+ * As a guest's processor stores them, at any moment: what the chips do with these bytes
+ * meanwhile is the guest's race. So ThreadSanitizer does not see these stores, and only these.
+ */
+__attribute__((noinline, no_sanitize("thread")))
+static void guest_store(volatile uint8_t *to, const uint8_t *from, size_t len)
+{
+	while (len--)
+		*to++ = *from++;
+}
+
 void fuzz_host(struct fuzz *fuzz, unsigned int c, uint32_t offset,
 	       const void *data, size_t len)
 {
 	fuzz->operations++;
 	offset %= HOST_BYTES - (uint32_t)len;
-	memcpy(fuzz->bench->port[c].host + offset, data, len);
+	guest_store(fuzz->bench->port[c].host + offset, data, len);
 }
 
 void fuzz_hbm(struct fuzz *fuzz, unsigned int c, unsigned int stack,
@@ -160,7 +177,7 @@ void fuzz_hbm(struct fuzz *fuzz, unsigned int c, unsigned int stack,
 
 	fuzz->operations++;
 	offset %= FAKE_HBM_SIZE - (uint32_t)len;
-	memcpy(hbm + offset, data, len);
+	guest_store(hbm + offset, data, len);
 }
 
 static unsigned int access_size(struct fuzz *fuzz)
@@ -490,6 +507,28 @@ static void lose_byte(struct target *target)
 		target->lost = malloc(1);
 }
 
+static void *copy_to_shared(void *data)
+{
+	struct target *target = target_get();
+
+	memcpy(target->shared, data, sizeof(target->shared));
+	return NULL;
+}
+
+/* By the C library, as the chips move most of what they share. */
+static void race_for_bytes(struct target *target)
+{
+	uint8_t data[2][sizeof(target->shared)] = { { 1 }, { 2 } };
+	pthread_t thread;
+
+	if (!target->race || --target->race)
+		return;
+	if (pthread_create(&thread, NULL, copy_to_shared, data[0]))
+		finding("there is no thread for the race");
+	copy_to_shared(data[1]);
+	pthread_join(thread, NULL);
+}
+
 static void run(struct fuzz *fuzz)
 {
 	struct bench *bench = fuzz->bench;
@@ -498,6 +537,7 @@ static void run(struct fuzz *fuzz)
 	uint32_t word;
 
 	lose_byte(target_get());
+	race_for_bytes(target_get());
 	while (fuzz->size) {
 		word = fuzz_take32(fuzz);
 		operate(fuzz, word);
@@ -520,11 +560,13 @@ static void print_operations(void)
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	const char *workers = getenv("FUZZ_WORKERS"), *leak = getenv("FUZZ_LEAK");
+	const char *race = getenv("FUZZ_RACE");
 
 	(void)argc;
 	(void)argv;
 	target_get()->workers = workers ? (unsigned int)strtoul(workers, NULL, 10) : 0;
 	target_get()->leak = leak ? strtoul(leak, NULL, 10) : 0;
+	target_get()->race = race ? strtoul(race, NULL, 10) : 0;
 	if (!__sanitizer_install_malloc_and_free_hooks(count_malloc, count_free))
 		finding("the sanitizer does not let memory be counted");
 	return atexit(print_operations);

@@ -130,18 +130,24 @@ class FuzzLeak:
 
 
 class FuzzThreads:
-    """Inputs that the chip's fuzzer has kept once more, with threads, under TSan."""
+    """Inputs that the chip's fuzzer has kept once more, with threads, under TSan.
+
+    Then the first of them with a race on purpose, which must be found: the races of guests that
+    tsan.supp names, and no others, are left out.
+    """
 
     INPUTS = 400
+    FOLDER = BUILD / "fuzz-tsan"
+    FINDING = "ThreadSanitizer: data race"
+    BLAMED = "copy_to_shared"
 
     def programs(self, _job):
-        """One program."""
-        return ["fuzz-threads"]
+        """Two runs of one program."""
+        return ["fuzz-threads", "fuzz-race"]
 
     def run(self, job):
         """Run the first inputs by name. Names are hashes, so this is a choice by chance."""
-        folder = BUILD / "fuzz-tsan"
-        job.must([TOOLS / "userspace", folder, "-Dnative_only=true", "-Dfuzz=true",
+        job.must([TOOLS / "userspace", self.FOLDER, "-Dnative_only=true", "-Dfuzz=true",
                   "-Db_lundef=false", "-Db_sanitize=thread", "-Dwerror=true"],
                  "build-tsan.log", env={"CC": "clang", "TARGETS": fuzzer("chip")})
         corpus = FUZZ / "corpus-chip"
@@ -150,15 +156,29 @@ class FuzzThreads:
             job.add([results.failed("fuzz-threads", "corpus", "there are no inputs; the stage "
                                     "fuzz-chip makes them")])
             return
-        done = job.run(["setarch", "-R", folder / fuzzer("chip"),
-                        "-rss_limit_mb=8192", "-timeout=120", *inputs], "fuzz-threads.log",
-                       env={"FUZZ_WORKERS": "3", "TSAN_OPTIONS": "halt_on_error=1:suppressions="
-                            f"{ROOT}/selftests/fuzz/tsan.supp"})
+        done = self._fuzz(job, "fuzz-threads.log", inputs)
         if done.status:
             job.add([results.failed("fuzz-threads", "corpus", results.ended_by(done.status),
                                     job.log_tail("fuzz-threads.log"))])
         else:
             job.add([results.Case("fuzz-threads", "corpus", results.PASSED)])
+        self._race(job, inputs[:1])
+
+    def _race(self, job, inputs):
+        log = "fuzz-race.log"
+        done = self._fuzz(job, log, inputs, FUZZ_RACE="1")
+        said = (job.out / log).read_text(errors="replace")
+        if done.status and self.FINDING in said and self.BLAMED in said:
+            job.add([results.Case("fuzz-race", "two copies", results.PASSED)])
+        else:
+            job.add([results.failed("fuzz-race", "two copies", "nobody has noticed the race",
+                                    job.log_tail(log))])
+
+    def _fuzz(self, job, log, inputs, **more):
+        return job.run(["setarch", "-R", self.FOLDER / fuzzer("chip"),
+                        "-rss_limit_mb=8192", "-timeout=120", *inputs], log,
+                       env={"FUZZ_WORKERS": "3", "TSAN_OPTIONS": "halt_on_error=1:suppressions="
+                            f"{ROOT}/selftests/fuzz/tsan.supp", **more})
 
 
 class DebugSuite:
