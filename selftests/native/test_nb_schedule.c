@@ -271,6 +271,62 @@ static void a_loop_with_a_test_keeps_its_engines(void **state)
 	nb_free(nb);
 }
 
+/* Tiles are loaded, doubled and stored; with @loop, half of them behind a loop. */
+static struct nb_program *doubled(bool loop)
+{
+	const enum neuron_engine vector = NEURON_ENGINE_VECTOR;
+	const uint32_t shape[] = { 1024, 512 };
+	struct nb_program *nb = nb_new("test");
+	int in, out, queue, tile;
+	struct neuron_ap x;
+	uint64_t row;
+
+	nb_auto(nb);
+	in = nb_input(nb, "x", NEURON_DTYPE_FP32, 2, shape);
+	out = nb_output(nb, "y", NEURON_DTYPE_FP32, 2, shape);
+	queue = nb_queue(nb, "q", "data", vector, 1);
+	for (row = 0; row < 1024; row += 128) {
+		if (loop && row == 512) {
+			nb_begin_loop(nb, 3, 2);
+			nb_memset(nb, vector, nb_tile(0, 128, 65536, NEURON_DTYPE_FP32, 64), 1.0f);
+			nb_end_loop(nb);
+		}
+		tile = nb_tile_new(nb, NB_SBUF, 128, NEURON_DTYPE_FP32, 512);
+		x = nb_tile_ap(nb, tile);
+		nb_dma(nb, queue, nb_tile_side(nb, tile),
+		       nb_rows(in, row * 2048, 2048, 128, 2048), -1);
+		nb_tensor_tensor(nb, vector, NEURON_ALU_ADD, x, x, x);
+		nb_dma(nb, queue, nb_rows(out, row * 2048, 2048, 128, 2048),
+		       nb_tile_side(nb, tile), -1);
+		nb_tile_end(nb, tile);
+	}
+	return nb;
+}
+
+/* The sync engine starts @count transfers; there are queues for stores alone if it is not all. */
+static void expect_started(bool loop, const struct nb_schedule_options *options, unsigned int count)
+{
+	struct nb_program *nb = doubled(loop);
+
+	if (nb_schedule(nb, options))
+		fail_msg("%s", nb_error(nb));
+	assert_int_equal(count_opcode(nb, NEURON_ENGINE_SYNC, NEURON_OP_PSEUDO_DMA_TRIGGER), count);
+	assert_true(nb_find_queue(nb, "scheduled") >= 0);
+	assert_int_equal(nb_find_queue(nb, "scheduled_out") >= 0, count < 16);
+	if (nb_sync(nb))
+		fail_msg("%s", nb_error(nb));
+	nb_free(nb);
+}
+
+/* Where that would not hold back loads, stores are behind them on the same queues. */
+static void stores_share_the_queues_of_loads(void **state)
+{
+	(void)state;
+	expect_started(false, NULL, 16);
+	expect_started(true, NULL, 8);
+	expect_started(false, &(struct nb_schedule_options){ .keep_order = true }, 8);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -278,6 +334,7 @@ int main(void)
 		cmocka_unit_test(tiles_keep_their_bits),
 		cmocka_unit_test(pairs_keep_their_bits),
 		cmocka_unit_test(a_loop_with_a_test_keeps_its_engines),
+		cmocka_unit_test(stores_share_the_queues_of_loads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -164,6 +164,7 @@ struct nb_spread {
  * @tensor_fixed: the instructions of the tensor engine stay in order
  * @all: something touches nobody knows what
  * @random: something rounds at random, by its number
+ * @apart: transfers that leave SBUF have another engine and other queues than those to it
  * @span_ps: of the region under work: how long it takes at least, or in the order of the calls
  * @total_ps: when what is ordered ends
  */
@@ -201,6 +202,7 @@ struct nb_plan {
 	bool tensor_fixed;
 	bool all;
 	bool random;
+	bool apart;
 	uint64_t span_ps;
 	uint64_t total_ps;
 };
@@ -259,7 +261,7 @@ bool nb_places_take(struct nb_places *places, const struct nb_node *node, bool w
 /* @node has its place in the order, and ends at @end. Memories where a tile died, a mask. */
 unsigned int nb_places_done(struct nb_places *places, const struct nb_node *node, uint64_t end);
 
-#define NB_RULE_PARTS	16
+#define NB_RULE_PARTS	32
 
 /* The times by which the nodes of @region are urgent, once before nb_list(). */
 void nb_measure(struct nb_plan *plan, const struct nb_region *region);

@@ -168,6 +168,9 @@ bool nb_writes_metadata(const struct nb_collective *what);
 void *nb_grow(struct nb_program *nb, void **array, size_t count, size_t *room,
 	      size_t size);
 
+/* Take back all queue sets but the first @count; nothing uses them. */
+void nb_queues_drop(struct nb_program *nb, size_t count);
+
 /* Engines whose waits never end, because they wait for each other: -1, an error. */
 int nb_check_cycle(struct nb_program *nb);
 

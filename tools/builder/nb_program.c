@@ -71,6 +71,19 @@ struct nb_program *nb_second(struct nb_program *nb)
 	return nb->second;
 }
 
+void nb_queues_drop(struct nb_program *nb, size_t count)
+{
+	struct nb_queue_set *set;
+
+	while (nb->nr_queues > count) {
+		set = &nb->queue[--nb->nr_queues];
+		nb->next_queue_index = set->index;
+		free(set->name);
+		free(set->type);
+		free(set->set);
+	}
+}
+
 void nb_free(struct nb_program *nb)
 {
 	size_t i, j;
@@ -84,11 +97,7 @@ void nb_free(struct nb_program *nb)
 		free(nb->var[i].data);
 		free(nb->var[i].refs);
 	}
-	for (i = 0; i < nb->nr_queues; i++) {
-		free(nb->queue[i].name);
-		free(nb->queue[i].type);
-		free(nb->queue[i].set);
-	}
+	nb_queues_drop(nb, 0);
 	for (i = 0; i < NEURON_NR_ENGINES; i++) {
 		for (j = 0; j < nb->stream[i].nr_dma; j++)
 			free(nb->stream[i].dma[j].move);

@@ -5,6 +5,8 @@
 #include "nb_plan.h"
 #include "neuron/generation.h"
 
+#define NB_APART_GAIN	32
+
 static const struct neuron_gen *nb_gen_of(const struct nb_program *nb)
 {
 	static const struct neuron_gen *const gens[] = {
@@ -14,7 +16,7 @@ static const struct neuron_gen *nb_gen_of(const struct nb_program *nb)
 	return gens[nb->generation ? nb->generation - 2 : 2];
 }
 
-/* The engine that has least to do starts what leaves SBUF; SYNC starts what comes there. */
+/* The engine that has least to do starts what leaves SBUF where that is apart; SYNC the rest. */
 static enum neuron_engine nb_idlest(const struct nb_plan *plan)
 {
 	static const enum neuron_engine engines[] = {
@@ -43,6 +45,43 @@ static void nb_spread_begin(struct nb_spread *spread, enum neuron_engine owner)
 		spread->single[i] = -1;
 }
 
+static bool nb_spreads(const struct nb_plan *plan, const struct nb_node *node)
+{
+	return node->transfer && !node->fixed && !plan->options.keep_queues;
+}
+
+static bool nb_moves(const struct nb_plan *plan, const struct nb_region *region)
+{
+	uint32_t n;
+
+	for (n = region->first; n < region->last; n++)
+		if (nb_spreads(plan, &plan->node[n]))
+			return true;
+	return false;
+}
+
+/*
+ * Regions are ordered one by one. With several that move something, the stores of one must not hold
+ * back the loads of the next. Nor must they where the order stays as it is.
+ */
+static bool nb_several_move(const struct nb_plan *plan)
+{
+	size_t r, moving = 0;
+
+	for (r = 0; r < plan->nr_regions && moving < 2; r++)
+		moving += nb_moves(plan, &plan->region[r]);
+	return moving > 1;
+}
+
+static void nb_give_engines(struct nb_plan *plan, uint32_t first, uint32_t last)
+{
+	uint32_t n;
+
+	for (n = first; n < last; n++)
+		if (nb_spreads(plan, &plan->node[n]))
+			plan->node[n].engine = nb_spread_engine(plan, &plan->node[n]);
+}
+
 static void nb_costs(struct nb_plan *plan)
 {
 	size_t i;
@@ -54,9 +93,8 @@ static void nb_costs(struct nb_plan *plan)
 	}
 	nb_spread_begin(&plan->in, NEURON_ENGINE_SYNC);
 	nb_spread_begin(&plan->out, nb_idlest(plan));
-	for (i = 0; i < plan->nr_nodes; i++)
-		if (plan->node[i].transfer && !plan->node[i].fixed && !plan->options.keep_queues)
-			plan->node[i].engine = nb_spread_engine(plan, &plan->node[i]);
+	plan->apart = plan->options.keep_order || nb_several_move(plan);
+	nb_give_engines(plan, 0, plan->nr_nodes);
 }
 
 /* Tiles of the region keep their places. */
@@ -109,10 +147,37 @@ static int nb_first_list(struct nb_plan *plan, struct nb_region *region)
 	return ret ? 100 : nb_fail(plan->nb, "the scheduler has lost an instruction");
 }
 
+/*
+ * With stores apart. What these take from the loads is not in the time of a list, so it must be
+ * shorter by one part in NB_APART_GAIN. 1: it is; 0: it is not, and all is together again; -1: an
+ * error.
+ */
+static int nb_list_apart(struct nb_plan *plan, struct nb_region *region, unsigned int rule,
+			 unsigned int percent, uint64_t best_ps)
+{
+	const struct nb_spread in = plan->in, out = plan->out;
+	size_t queues = plan->nb->nr_queues;
+	int ret;
+
+	plan->apart = true;
+	nb_give_engines(plan, region->first, region->last);
+	ret = nb_list(plan, region, rule, percent);
+	if (ret < 0)
+		return -1;
+	if (ret && plan->total_ps < best_ps - best_ps / NB_APART_GAIN)
+		return 1;
+	nb_queues_drop(plan->nb, queues);
+	plan->in = in;
+	plan->out = out;
+	plan->apart = false;
+	nb_give_engines(plan, region->first, region->last);
+	return 0;
+}
+
 /* Several rules are tried, and the one stays with which the region ends first. */
 static int nb_list_region(struct nb_plan *plan, struct nb_region *region)
 {
-	static const unsigned int rules[] = { 1, 3, 6, 9, 10, 12, 14 };
+	static const unsigned int rules[] = { 1, 2, 6, 12, 18, 20, 24, 28 };
 	const struct nb_mark mark = { plan->nr_order, plan->total_ps };
 	int percent = nb_first_list(plan, region), ret;
 	unsigned int best = 0, last = 0, i;
@@ -131,8 +196,14 @@ static int nb_list_region(struct nb_plan *plan, struct nb_region *region)
 		best = last;
 		best_ps = plan->total_ps;
 	}
-	if (best == last)
+	if (!plan->apart && nb_moves(plan, region)) {
+		nb_forget(plan, &mark);
+		ret = nb_list_apart(plan, region, best, percent, best_ps);
+		if (ret)
+			return ret < 0 ? -1 : 0;
+	} else if (best == last) {
 		return 0;
+	}
 	nb_forget(plan, &mark);
 	return nb_list(plan, region, best, percent) < 0 ? -1 : 0;
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Queues of transfers. What goes to SBUF is started by one engine and what comes from there by
- * another, so that a result that is not there yet holds back no load. Large transfers are split
- * over a set of queues, small ones take turns on queues of their own: a set costs its engine an
- * instruction for each queue.
+ * Queues of transfers. One set of queues moves one transfer after the other, so a store takes no
+ * bandwidth from the loads before it. But then one engine starts all of them, and a result that is
+ * not there yet holds back the loads behind its store. So transfers from SBUF may also have an
+ * engine and queues of their own (nb_schedule.c decides). Large transfers are split over a set of
+ * queues, small ones take turns on single queues: a set costs its engine an instruction for each.
  */
 #include <stdio.h>
 #include <string.h>
@@ -21,21 +22,27 @@ static bool nb_is_in(const struct nb_plan *plan, const struct nb_node *node)
 	return plan->nb->var[block->to.var - 1].type == NB_VAR_SBUF;
 }
 
+static const struct nb_spread *nb_spread_of(const struct nb_plan *plan,
+					    const struct nb_node *node)
+{
+	return plan->apart && !nb_is_in(plan, node) ? &plan->out : &plan->in;
+}
+
 enum neuron_engine nb_spread_engine(const struct nb_plan *plan, const struct nb_node *node)
 {
-	return nb_is_in(plan, node) ? plan->in.owner : plan->out.owner;
+	return nb_spread_of(plan, node)->owner;
 }
 
 static int nb_make_queue(struct nb_plan *plan, const struct nb_spread *spread, int single)
 {
-	bool in = spread == &plan->in;
+	const char *of = spread == &plan->in ? "" : "_out";
 	unsigned int queues = plan->options.queues ? plan->options.queues : NB_DMA_ENGINES;
 	char name[32];
 
 	if (single < 0)
-		snprintf(name, sizeof(name), "scheduled_%s", in ? "in" : "out");
+		snprintf(name, sizeof(name), "scheduled%s", of);
 	else
-		snprintf(name, sizeof(name), "scheduled_%s_%d", in ? "in" : "out", single);
+		snprintf(name, sizeof(name), "scheduled%s_%d", of, single);
 	return nb_queue(plan->nb, name, "data", spread->owner, single < 0 ? queues : 1);
 }
 
@@ -63,7 +70,7 @@ static int nb_pick_single(struct nb_plan *plan, struct nb_spread *spread, const 
 
 static int nb_pick_queue(struct nb_plan *plan, struct nb_node *node, const uint64_t *server)
 {
-	struct nb_spread *spread = nb_is_in(plan, node) ? &plan->in : &plan->out;
+	struct nb_spread *spread = nb_spread_of(plan, node) == &plan->in ? &plan->in : &plan->out;
 
 	if (node->move_ps <= NB_SPLIT_PS || plan->options.queues == 1)
 		return nb_pick_single(plan, spread, server);

@@ -189,19 +189,23 @@ static void nk_columns(struct nk_product *p)
 {
 	uint32_t i;
 
-	nk_load_b(p);
 	for (i = 0; i * NK_ROWS < p->rows; i++)
 		nk_rows_of_block(p, i);
 	nk_end_b(p);
 }
 
-/* All terms fit in SBUF: A is loaded once for all columns. */
+/*
+ * All terms fit in SBUF: A is loaded once for all columns. B is loaded first: the load of the array
+ * waits for A, and A then says that B is there too, because one set of queues moves both in order.
+ */
 static void nk_rows_at_once(struct nk_product *p)
 {
 	p->terms = p->k;
-	nk_load_a(p);
 	for (p->col = 0; p->col < p->c.cols; p->col += NK_N_BLOCK) {
 		p->cols = nk_least(NK_N_BLOCK, p->c.cols - p->col);
+		nk_load_b(p);
+		if (!p->col)
+			nk_load_a(p);
 		nk_columns(p);
 	}
 	nk_end_a(p);
@@ -215,6 +219,7 @@ static void nk_rows_in_parts(struct nk_product *p)
 		p->cols = nk_least(NK_N_BLOCK, p->c.cols - p->col);
 		for (p->term = 0; p->term < p->k; p->term += block) {
 			p->terms = nk_least(block, p->k - p->term);
+			nk_load_b(p);
 			nk_load_a(p);
 			nk_columns(p);
 			nk_end_a(p);
