@@ -14,6 +14,7 @@ import contextlib
 import json
 import os
 import pathlib
+import random
 import re
 import select
 import struct
@@ -87,7 +88,16 @@ def record(folder):
 
 
 def repeat(profile, count, path):
-    """Write the events of a profile again and again, each round later, until there are `count`."""
+    """Write the events of a profile again and again, each round later, until there are `count`.
+
+    Each takes another time, up to a half less, so that the page cannot be written as one round."""
+    chance = random.Random(1)
+
+    def later_times(match, by):
+        begin, end = int(match[1]), int(match[2])
+        less = chance.randrange(max(1, (end - begin) // 2))
+        return f'"begin_ns":{begin + by},"end_ns":{end + by - less}'
+
     first, *events = profile.read_text().splitlines()
     head = json.loads(first)
     span, rounds = head["end_ns"] - head["start_ns"], -(-count // len(events))
@@ -96,8 +106,7 @@ def repeat(profile, count, path):
         file.write(json.dumps(head, separators=(",", ":")) + "\n")
         for number in range(count):
             later, at = divmod(number, len(events))
-            file.write(TIMES.sub(lambda match, by=later * span:
-                                 f'"begin_ns":{int(match[1]) + by},"end_ns":{int(match[2]) + by}',
+            file.write(TIMES.sub(lambda match, by=later * span: later_times(match, by),
                                  events[at]) + "\n")
 
 
@@ -377,7 +386,7 @@ class Timeline:
             assert "49" in line, "the line is not selected in the source"
 
     def opens_a_million_events(self):
-        """All of them are there; the goal is 3 s."""
+        """All of them are there, after 3 s of processor time at most."""
         path = BUILD / "million.jsonl"
         repeat(self.profile, MILLION, path)
         page = write_page(path, BUILD / "million.html")
@@ -388,9 +397,12 @@ class Timeline:
         with self._browser() as browser:
             full = browser.open(page), browser.value(READY), browser.computed()
             assert browser.value("document.documentElement.dataset.events") == str(MILLION)
-            browser.open(page, "#theme=light&from=0&to=1000000")
+            browser.open(page, "#theme=light&from=0&to=50000")
             assert count(browser.rows("million.png"), QUEUE) > 3000, "there are no queues"
         verdict = "holds" if full[0] <= GOAL_MS else "does not hold"
+        assert full[2] <= GOAL_MS, f"the page takes {full[2]} ms of processor time"
+        assert full[0] <= GOAL_MS or os.getloadavg()[0] >= os.cpu_count(), \
+            f"the picture comes after {full[0]} ms on a host that is not busy"
         return (f"a million events, and an empty page: the picture after {full[0]} and {base[0]} "
                 f"ms, painted after {full[1]} and {base[1]} ms, {full[2]} and {base[2]} ms of "
                 f"processor time; the goal of {GOAL_MS} ms {verdict} here")

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "pack.h"
 #include "profile_rig.h"
 
 #define VECTOR	NEURON_ENGINE_VECTOR
@@ -101,22 +102,119 @@ static char *script(const char *page, const char *tag)
 	return strndup(at, (size_t)(strstr(at, "</script>") - at));
 }
 
+static uint32_t next_number(const uint8_t **at, const uint8_t *end)
+{
+	unsigned int shift = 0;
+	uint32_t value = 0;
+
+	do {
+		assert_true(*at < end && shift < 32);
+		value |= (uint32_t)(**at & 0x7f) << shift;
+		shift += 7;
+	} while (*(*at)++ & 0x80);
+	return value;
+}
+
+/* The @nr numbers that @bytes are packed from, for the caller to free. */
+static uint32_t *unpack(const uint8_t *bytes, size_t size, uint32_t nr)
+{
+	uint32_t *number = malloc((nr + 1) * sizeof(*number)), to = 0, count, distance;
+	const uint8_t *end = bytes + size;
+
+	assert_non_null(number);
+	while (to < nr) {
+		count = next_number(&bytes, end);
+		assert_true(count <= nr - to);
+		while (count--)
+			number[to++] = next_number(&bytes, end);
+		if (to == nr)
+			break;
+		count = next_number(&bytes, end);
+		distance = next_number(&bytes, end);
+		assert_true(count <= nr - to && distance && distance <= to);
+		for (; count--; to++)
+			number[to] = number[to - distance];
+	}
+	return number;
+}
+
 static uint32_t *read_column(const char *page, const char *id, uint32_t events)
 {
 	uint32_t *numbers;
 	char tag[64], *text;
+	uint8_t *bytes;
 	int size;
 
 	snprintf(tag, sizeof(tag), "id=\"column-%s\"", id);
 	text = script(page, tag);
-	numbers = malloc(strlen(text) + 4);
-	assert_non_null(numbers);
-	size = EVP_DecodeBlock((unsigned char *)numbers, (const unsigned char *)text,
-			       (int)strlen(text));
-	/* Without the bytes of the padding. */
-	assert_true(size >= 4 * (int)events && size < 4 * (int)events + 3);
+	bytes = malloc(strlen(text) + 4);
+	assert_non_null(bytes);
+	size = EVP_DecodeBlock(bytes, (const unsigned char *)text, (int)strlen(text));
+	assert_true(size > 0);
+	numbers = unpack(bytes, (size_t)size, events);
+	free(bytes);
 	free(text);
 	return numbers;
+}
+
+/* As they are in the profile: begins are from the one before, causes are so far back. */
+static uint32_t *read_begins(const char *page, uint32_t events)
+{
+	uint32_t *begin = read_column(page, "begin", events), i;
+
+	for (i = 1; i < events; i++)
+		begin[i] += begin[i - 1];
+	return begin;
+}
+
+static uint32_t *read_causes(const char *page, uint32_t events)
+{
+	uint32_t *cause = read_column(page, "cause", events), i;
+
+	for (i = 0; i < events; i++)
+		cause[i] = cause[i] ? i - (cause[i] >> 1 ^ -(cause[i] & 1)) : PROFILE_NONE;
+	return cause;
+}
+
+/* Numbers of @kind: by chance, few of them, in rounds, or with a change now and then. */
+static uint32_t some_number(unsigned int kind, uint32_t i, uint64_t *x)
+{
+	*x = *x * 6364136223846793005ull + 1442695040888963407ull;
+	switch (kind) {
+	case 0:
+		return (uint32_t)(*x >> (32 + *x % 32));
+	case 1:
+		return *x >> 63;
+	case 2:
+		return i % 37 * 1000003;
+	default:
+		return *x >> 58 ? i % 7 : (uint32_t)(*x >> 32);
+	}
+}
+
+static void packed_numbers_come_back(void **state)
+{
+	static const uint32_t sizes[] = { 0, 1, 2, 3, 4, 63, 1000, 70000 };
+	uint32_t *number = malloc(70000 * sizeof(*number)), *back, i, s;
+	struct pack pack = { 0 };
+	unsigned int kind;
+	uint64_t x = 7;
+
+	(void)state;
+	assert_non_null(number);
+	for (kind = 0; kind < 4; kind++)
+		for (s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+			for (i = 0; i < sizes[s]; i++)
+				number[i] = some_number(kind, i, &x);
+			assert_int_equal(pack_numbers(&pack, number, sizes[s]), 0);
+			back = unpack(pack.byte, pack.nr, sizes[s]);
+			assert_memory_equal(back, number, sizes[s] * sizeof(*number));
+			free(back);
+			if (kind == 2 && sizes[s] == 70000)
+				assert_true(pack.nr < 300);
+		}
+	free(pack.byte);
+	free(number);
 }
 
 static char *page_of(const struct profile *profile, const char *folder)
@@ -136,9 +234,9 @@ static char *page_of(const struct profile *profile, const char *folder)
 /* The events of the page, lane by lane, are those of the profile. */
 static void compare_page(const struct profile *profile, const char *page, struct json_object *root)
 {
-	uint32_t *begin = read_column(page, "begin", profile->nr_events);
+	uint32_t *begin = read_begins(page, profile->nr_events);
 	uint32_t *length = read_column(page, "length", profile->nr_events);
-	uint32_t *cause = read_column(page, "cause", profile->nr_events);
+	uint32_t *cause = read_causes(page, profile->nr_events);
 	uint32_t *name = read_column(page, "name", profile->nr_events);
 	struct json_object *names = member(root, "names"), *shown;
 	char text[PROFILE_TEXT];
@@ -299,6 +397,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FRESH(a_trace),
+		cmocka_unit_test(packed_numbers_come_back),
 		FRESH(a_page),
 		FRESH(a_page_with_source),
 		FRESH(json_of_views),

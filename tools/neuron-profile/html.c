@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
  * A page with a timeline: page.html with the script page.js and, between both, the profile. What
- * is long is in columns of little-endian numbers, in base64; a browser reads a million events of
- * that in a fraction of a second. The rest is JSON.
+ * is long is in packed columns (pack.h), in base64: most of the time that a browser takes goes into
+ * reading them as HTML, so they are to be short. The rest is JSON.
  */
-#include <endian.h>
 #include <inttypes.h>
 #include <openssl/evp.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "pack.h"
 #include "page.inc"
 #include "view.h"
 
@@ -29,6 +29,7 @@ struct name {
  * @name_of: name of each event
  * @tree, @names, @nr_names: all names; by their text, and by number
  * @unit_ns: of a time: 1, unless the execution takes longer than 2^32 ns
+ * @number, @pack: the column under work
  */
 struct page {
 	const struct profile *profile;
@@ -42,6 +43,8 @@ struct page {
 	struct name **names;
 	uint32_t nr_names;
 	uint64_t unit_ns;
+	uint32_t *number;
+	struct pack pack;
 	struct nrt_error *error;
 };
 
@@ -178,26 +181,46 @@ static uint32_t value_of(const struct page *page, enum column column, uint32_t i
 	}
 }
 
-#define CHUNK	3072	/* numbers at a time: bytes without padding in base64 */
-
-static void put_column(struct page *page, enum column column)
+/* As small as they can be, and as equal in each round of a program: page.js undoes it. */
+static uint32_t made_small(const struct page *page, enum column column, uint32_t i)
 {
-	unsigned char text[4 * CHUNK * 4 / 3 + 4];
-	uint32_t numbers[CHUNK];
-	uint32_t i, nr = 0;
+	uint32_t value = value_of(page, column, page->at[i]), back = i - value;
 
-	for (i = 0; i < page->profile->nr_events; i++) {
-		numbers[nr++] = htole32(value_of(page, column, page->at[i]));
-		if (nr < CHUNK && i + 1 < page->profile->nr_events)
-			continue;
-		EVP_EncodeBlock(text, (const unsigned char *)numbers,
-				(int)(nr * sizeof(*numbers)));
+	if (column == COLUMN_BEGIN)
+		return i ? value - value_of(page, column, page->at[i - 1]) : value;
+	/* Both signs in turns, 0: none. */
+	if (column == COLUMN_CAUSE)
+		return value == PROFILE_NONE ? 0 : back << 1 ^ (back >> 31 ? UINT32_MAX : 0);
+	return value;
+}
+
+#define CHUNK	12288	/* bytes at a time: no padding in base64 */
+
+static void put_base64(struct page *page)
+{
+	unsigned char text[CHUNK * 4 / 3 + 4];
+	size_t i, nr;
+
+	for (i = 0; i < page->pack.nr; i += nr) {
+		nr = page->pack.nr - i < CHUNK ? page->pack.nr - i : CHUNK;
+		EVP_EncodeBlock(text, page->pack.byte + i, (int)nr);
 		fputs((const char *)text, page->out);
-		nr = 0;
 	}
 }
 
-static void put_columns(struct page *page)
+static NRT_STATUS put_column(struct page *page, enum column column)
+{
+	uint32_t i, nr = page->profile->nr_events;
+
+	for (i = 0; i < nr; i++)
+		page->number[i] = made_small(page, column, i);
+	if (pack_numbers(&page->pack, page->number, nr))
+		return nrt_error_memory(page->error);
+	put_base64(page);
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS put_columns(struct page *page)
 {
 	static const char *const ids[NR_COLUMNS] = {
 		"begin", "length", "wait", "critical", "cause", "name", "line", "more",
@@ -206,9 +229,11 @@ static void put_columns(struct page *page)
 
 	for (column = 0; column < NR_COLUMNS; column++) {
 		fprintf(page->out, "<script type=\"text/plain\" id=\"column-%s\">", ids[column]);
-		put_column(page, column);
+		if (put_column(page, column))
+			return page->error->status;
 		fprintf(page->out, "</script>\n");
 	}
+	return NRT_SUCCESS;
 }
 
 /* --- JSON --- */
@@ -391,7 +416,9 @@ static NRT_STATUS prepare(struct page *page)
 	page->group = calloc(nr, sizeof(*page->group));
 	page->name_of = calloc(nr, sizeof(*page->name_of));
 	page->names = calloc(nr, sizeof(*page->names));
-	if (!page->at || !page->place || !page->group || !page->name_of || !page->names)
+	page->number = calloc(nr, sizeof(*page->number));
+	if (!page->at || !page->place || !page->group || !page->name_of || !page->names ||
+	    !page->number)
 		return nrt_error_memory(page->error);
 	page->unit_ns = page->profile->event[page->profile->last].end_ns / UINT32_MAX + 1;
 	sort_events(page);
@@ -407,7 +434,8 @@ static NRT_STATUS put_page(struct page *page, const struct source_folders *folde
 	fwrite(page_html, 1, sizeof(page_html), page->out);
 	if (put_json(page, folders))
 		return page->error->status;
-	put_columns(page);
+	if (put_columns(page))
+		return page->error->status;
 	fprintf(page->out, "<script>\n");
 	fwrite(page_js, 1, sizeof(page_js), page->out);
 	fprintf(page->out, "</script>\n</body>\n</html>\n");
@@ -421,6 +449,8 @@ NRT_STATUS view_html(const struct profile *profile, const struct source_folders 
 	NRT_STATUS status = put_page(&page, folders);
 
 	tdestroy(page.tree, free_name);
+	free(page.pack.byte);
+	free(page.number);
 	free(page.names);
 	free(page.name_of);
 	free(page.lines.row);

@@ -8,21 +8,67 @@ const LANE = 30, WAIT_ALPHA = 0.55, NAMES = 150, AXIS = 26, MAX_ARROWS = 400;
 
 // --- The columns ---
 
-function decode(id) {
-  const node = document.getElementById("column-" + id);
-  const text = node.textContent;
-  node.remove();
+function bytesOf(text) {
   if (Uint8Array.fromBase64)
-    return new Uint32Array(Uint8Array.fromBase64(text).buffer);
-  const raw = atob(text), bytes = new Uint8Array(raw.length);
-  for (let i = 0; i < raw.length; i++)
-    bytes[i] = raw.charCodeAt(i);
-  return new Uint32Array(bytes.buffer);
+    return Uint8Array.fromBase64(text);
+  return Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
 }
 
+// pack.h says how they are packed.
+function unpack(bytes) {
+  const numbers = new Uint32Array(COUNT);
+  let at = 0, to = 0;
+  const next = () => {
+    let byte = bytes[at++], value = byte & 0x7f;
+    for (let shift = 7; byte > 0x7f; shift += 7) {
+      byte = bytes[at++];
+      value |= (byte & 0x7f) << shift;
+    }
+    return value >>> 0;
+  };
+  while (to < COUNT) {
+    for (let end = to + next(); to < end; to++)
+      numbers[to] = next();
+    if (to === COUNT)
+      break;
+    const count = next(), distance = next();
+    for (const end = to + count; to < end; to++)
+      numbers[to] = numbers[to - distance];
+  }
+  return numbers;
+}
+
+// What makes the numbers of a column small.
+const undo = {
+  begin: numbers => {
+    for (let i = 1; i < COUNT; i++)
+      numbers[i] += numbers[i - 1];
+  },
+  cause: numbers => {
+    for (let i = 0; i < COUNT; i++)
+      numbers[i] = numbers[i] ? i - ((numbers[i] >>> 1) ^ -(numbers[i] & 1)) : NONE;
+  },
+};
+
+function decode(id) {
+  const node = document.getElementById("column-" + id), numbers = unpack(bytesOf(node.textContent));
+  node.remove();
+  if (undo[id])
+    undo[id](numbers);
+  return numbers;
+}
+
+// A column is unpacked when it is needed: the first picture of many events needs two.
 const column = {};
 for (const id of ["begin", "length", "wait", "critical", "cause", "name", "line", "more"])
-  column[id] = decode(id);
+  Object.defineProperty(column, id, {
+    configurable: true,
+    get: () => {
+      const value = decode(id);
+      Object.defineProperty(column, id, { value });
+      return value;
+    },
+  });
 
 const endOf = i => column.begin[i] + column.length[i];
 const whyOf = i => column.more[i] & 0xff;
