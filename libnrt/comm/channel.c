@@ -41,15 +41,7 @@ struct nrt_channel {
 
 /* --- Waiting. All returns are false when the channel has to end --- */
 
-/* When there is no memory for poll() it must not be called again and again. */
-static bool pause_after_failure(struct nrt_channel *channel)
-{
-	if (errno != EINTR)
-		usleep(PAUSE_MS * 1000);
-	return !atomic_load(&channel->closing);
-}
-
-/* Wait for @events of the socket or, which may be for nothing, to be woken. */
+/* Wait for @events of the socket, or to be woken. Either may be for nothing. */
 static bool await(struct nrt_channel *channel, short events, bool *ready)
 {
 	struct pollfd fds[] = {
@@ -61,8 +53,13 @@ static bool await(struct nrt_channel *channel, short events, bool *ready)
 	*ready = false;
 	if (atomic_load(&channel->closing))
 		return false;
-	if (poll(fds, 2, -1) < 0)
-		return pause_after_failure(channel);
+	if (poll(fds, 2, -1) < 0) {
+		/* No memory, or a limit of descriptors that is too low: try the socket at times. */
+		if (errno != EINTR)
+			usleep(PAUSE_MS * 1000);
+		*ready = events;
+		return !atomic_load(&channel->closing);
+	}
 	*ready = fds[1].revents;
 	if (fds[0].revents)
 		eventfd_read(channel->wake, &ignored);
@@ -211,6 +208,8 @@ static bool await_request(struct nrt_channel *channel, struct nrt_transfer *tran
 		if (!readable)
 			continue;
 		n = recv(channel->fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			continue;
 		return n > 0 ? misused(channel) : has_ended(channel, n);
 	}
 	return true;

@@ -139,12 +139,13 @@ static void log_refusal(struct nrt_listener *listener, enum refusal refusal,
 		 listener->core, (int)peer->pid, (unsigned int)peer->uid, why[refusal]);
 }
 
+/* The other side waits for an answer without a limit: if there is none, the connection ends. */
 static void send_answer(int fd, enum nrt_answer_type type)
 {
 	const struct nrt_answer answer = { NRT_HELLO_MAGIC, NRT_HELLO_VERSION, type };
 
-	/* When this fails the other side has ended, which the endpoint finds out. */
-	send(fd, &answer, sizeof(answer), MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (send(fd, &answer, sizeof(answer), MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof(answer))
+		shutdown(fd, SHUT_RDWR);
 }
 
 /* False: the connection has to be closed. */
@@ -191,6 +192,8 @@ static void close_pending(struct nrt_listener *listener, unsigned int i)
 	int fd = listener->pending[i].fd;
 
 	remove_pending(listener, i);
+	/* A child of a fork may have it, too. */
+	shutdown(fd, SHUT_RDWR);
 	close(fd);
 }
 
@@ -372,7 +375,7 @@ static NRT_STATUS begin(struct nrt_listener *listener, const struct nrt_peer_gro
 static void listener_free(struct nrt_listener *listener)
 {
 	while (listener->nr)
-		close(listener->pending[--listener->nr].fd);
+		close_pending(listener, listener->nr - 1);
 	if (listener->listen >= 0) {
 		/* A child of a fork may have it, too, and nobody would answer those who connect. */
 		shutdown(listener->listen, SHUT_RDWR);

@@ -25,6 +25,7 @@ enum core_state {
  * @mate: the other side; NULL: not yet, not any more, or it is in another process
  * @channel: to another process, or NULL; it has a connection if @remote
  * @remote: the other side is, or was, of another process
+ * @elsewhere: the process does not own @peer
  * @connector: looks for the other side in other processes
  * @lost: why the other side has ended; status 0: it has not
  * @warned: a warning tells that @channel could not be made
@@ -43,6 +44,7 @@ struct nrt_endpoint {
 	struct nrt_endpoint *mate;
 	struct nrt_channel *channel;
 	bool remote;
+	bool elsewhere;
 	struct nrt_connector connector;
 	struct nrt_error lost;
 	bool warned;
@@ -405,14 +407,6 @@ static bool close_endpoint(struct nrt_sendrecv *sendrecv, struct nrt_endpoint *e
 	return well;
 }
 
-/* Both sides are of this process, or nothing says that the other one is not. */
-static bool is_local(const struct nrt_sendrecv *sendrecv, const struct nrt_endpoint *endpoint)
-{
-	if (endpoint->connected)
-		return !endpoint->remote;
-	return !sendrecv->group.open || sendrecv->cores[endpoint->peer].state != CORE_OFF;
-}
-
 /*
  * Those of core @core, which are in no other list any more. What the program left open breaks the
  * core; what another process did not do, as it crashed or stands still, does not.
@@ -430,7 +424,7 @@ static struct nrt_endpoint *take_endpoints(struct nrt_sendrecv *sendrecv, uint32
 		}
 		if (!close_endpoint(sendrecv, endpoint)) {
 			*well = false;
-			*broken |= is_local(sendrecv, endpoint);
+			*broken |= !endpoint->remote && !endpoint->elsewhere;
 		}
 		*link = endpoint->next;
 		endpoint->next = taken;
@@ -520,20 +514,24 @@ void nrt_sendrecv_forget(struct nrt_sendrecv *sendrecv)
 /* With the lock. The other side is of this process, so there is no need for a channel. */
 static void stop_looking(struct nrt_endpoint *endpoint)
 {
-	nrt_connector_end(&endpoint->connector);
-	nrt_channel_close(endpoint->channel);
+	struct nrt_channel *channel = endpoint->channel;
+
+	/* The child of a fork must not find one that is freed. */
 	endpoint->channel = NULL;
+	nrt_channel_close(channel);
+	nrt_connector_end(&endpoint->connector);
 }
 
 /* With the lock. */
 static NRT_STATUS add_endpoint(struct nrt_sendrecv *sendrecv, struct nrt_endpoint *endpoint,
-			       bool remote, struct nrt_error *error)
+			       struct nrt_error *error)
 {
 	struct nrt_endpoint **link = &sendrecv->endpoints;
 	unsigned int nr = 0;
 
 	if (check_core(sendrecv, endpoint->core, error) ||
-	    (remote && !endpoint->sends && open_listener(sendrecv, endpoint->core, error)))
+	    (endpoint->elsewhere && !endpoint->sends &&
+	     open_listener(sendrecv, endpoint->core, error)))
 		return error->status;
 	for (; *link; link = &(*link)->next)
 		nr += (*link)->core == endpoint->core;
@@ -576,6 +574,7 @@ NRT_STATUS nrt_endpoint_new(struct nrt_sendrecv *sendrecv, const struct nrt_endp
 	endpoint->core = what->core;
 	endpoint->peer = what->peer;
 	endpoint->sends = what->sends;
+	endpoint->elsewhere = what->remote;
 	nrt_connector_init(&endpoint->connector);
 	made = nrt_handle_new(sendrecv->handles, NRT_KIND_ENDPOINT, endpoint);
 	if (!made) {
@@ -584,7 +583,7 @@ NRT_STATUS nrt_endpoint_new(struct nrt_sendrecv *sendrecv, const struct nrt_endp
 	}
 	endpoint->handle = made;
 	pthread_mutex_lock(&sendrecv->lock);
-	status = add_endpoint(sendrecv, endpoint, what->remote, error);
+	status = add_endpoint(sendrecv, endpoint, error);
 	/* Whatever comes of it, nrt_endpoint_test() will tell. */
 	if (!status)
 		connect_remote(sendrecv, endpoint, &ignored);
