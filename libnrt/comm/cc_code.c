@@ -220,7 +220,14 @@ static NRT_STATUS build(struct nrt_cc_code *code, struct nrt_error *error)
 	if (!pieces)
 		return nrt_error_memory(error);
 	windows = number_windows(code, pieces);
-	status = cc_program_build(pieces, code->nr_parts, W_CONSTANTS, &code->program, error);
+	/* The last index is not used. */
+	if (windows < NEURON_MAX_WINDOWS)
+		status = cc_program_build(pieces, code->nr_parts, W_CONSTANTS, &code->program,
+					  error);
+	else
+		status = nrt_error_set(error, NRT_RESOURCE,
+				       "%u collectives of a stream, with barriers between them, need %u windows of a CC-core, which has %u: give other streams some, or combine tensors in lists",
+				       code->nr_parts, windows, NEURON_MAX_WINDOWS - 1);
 	free(pieces);
 	if (status || nrt_view_init(&code->view, windows, error))
 		return error->status;

@@ -321,7 +321,7 @@ static NRT_STATUS add_collective(struct nrt_cc_items *items, const struct nrt_cc
 		return error->status;
 	items->part[items->nr - 1].signal = (struct nrt_cc_signal){
 		.used = true,
-		.start = NRT_PLAN_MAX_SEMS + index,
+		.start = neff_start(collective),
 		.core = items->model->vcore->core[0]->index,
 		.done = collective->semaphore,
 	};
@@ -368,9 +368,14 @@ static NRT_STATUS add_barrier(struct nrt_cc_items *items, const struct nrt_cc_ri
 NRT_STATUS nrt_cc_items_plan(struct nrt_cc_items *items, const struct nrt_cc_rights *rights,
 			     bool crowded, struct nrt_error *error)
 {
+	const unsigned int nr = nrt_cc_graph(items->model)->nr_collectives;
 	unsigned int i;
 
-	for (i = 0; i < nrt_cc_graph(items->model)->nr_collectives; i++)
+	items->item = calloc(2 * (size_t)nr, sizeof(*items->item));
+	items->part = calloc(2 * (size_t)nr, sizeof(*items->part));
+	if (!items->item || !items->part)
+		return nrt_error_memory(error);
+	for (i = 0; i < nr; i++)
 		if (is_mine(items, i) && ((crowded && add_barrier(items, rights, i, error)) ||
 					  add_collective(items, rights, i, error)))
 			return error->status;
@@ -387,6 +392,10 @@ void nrt_cc_items_drop(struct nrt_cc_items *items)
 	items->code = NULL;
 	for (i = 0; i < items->nr; i++)
 		nrt_cc_links_fini(&items->item[i].links);
+	free(items->item);
+	free(items->part);
+	items->item = NULL;
+	items->part = NULL;
 	items->nr = 0;
 	nrt_bo_put(items->scratch);
 	items->scratch = NULL;

@@ -39,15 +39,16 @@ struct nrt_cc_item {
 /**
  * struct nrt_cc_items - all of them
  * @model, @stream: whose they are
- * @item, @part, @nr: in their order; the parts belong to @code once there is one
+ * @item, @part, @nr: in their order; the parts belong to @code once there is one. There is room
+ *	for a barrier before each collective
  * @code: the program that does all
  * @scratch: memory of all, one after the other; or NULL
  */
 struct nrt_cc_items {
 	const struct nrt_model *model;
 	unsigned int stream;
-	struct nrt_cc_item item[NRT_CC_MAX_ITEMS];
-	struct nrt_cc_part part[NRT_CC_MAX_ITEMS];
+	struct nrt_cc_item *item;
+	struct nrt_cc_part *part;
 	unsigned int nr;
 	struct nrt_cc_code *code;
 	struct nrt_bo *scratch;

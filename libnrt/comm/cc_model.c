@@ -47,26 +47,27 @@ static void drop(struct nrt_cc_model *cc)
 /* --- What this rank says --- */
 
 /* The items of all streams, one stream after the other. */
-static void say_all(const struct nrt_cc_model *cc, struct nrt_cc_offer *mine)
+static void say_all(const struct nrt_cc_model *cc, struct nrt_cc_offers *offers)
 {
 	const struct neff_graph *graph = nrt_cc_graph(cc->streams[0].items.model);
+	struct nrt_cc_offer *mine = nrt_cc_offers_mine(offers);
 	unsigned int i;
 
 	for (i = 0; i < graph->nr_collectives; i++)
 		mine->stream[i] = graph->collectives[i].stream;
 	for (mine->nr = 0, i = 0; i < cc->nr_streams; i++) {
-		nrt_cc_stream_say(&cc->streams[i], &mine->item[mine->nr]);
+		nrt_cc_stream_say(&cc->streams[i], &offers->mine[mine->nr]);
 		mine->nr += cc->streams[i].items.nr;
 	}
 }
 
-static NRT_STATUS compare_all(const struct nrt_cc_model *cc, const struct nrt_cc_offer *all,
+static NRT_STATUS compare_all(const struct nrt_cc_model *cc, const struct nrt_cc_offers *offers,
 			      struct nrt_error *error)
 {
 	unsigned int i, first = 0;
 
 	for (i = 0; i < cc->nr_streams; i++) {
-		if (nrt_cc_stream_compare(&cc->streams[i], all, first, error))
+		if (nrt_cc_stream_compare(&cc->streams[i], offers, first, error))
 			return error->status;
 		first += cc->streams[i].items.nr;
 	}
@@ -101,19 +102,19 @@ static uint32_t take_areas(struct nrt_cc_model *cc)
 }
 
 /* What the ranks want to do, and whether semaphores suffice for it. */
-static NRT_STATUS meet_with_plans(struct nrt_cc_model *cc, struct nrt_cc_offer *all, bool *agreed,
-				  struct nrt_error *error)
+static NRT_STATUS meet_with_plans(struct nrt_cc_model *cc, struct nrt_cc_offers *offers,
+				  bool *agreed, struct nrt_error *error)
 {
-	struct nrt_cc_offer *mine = &all[cc->team->me];
+	struct nrt_cc_offer *mine = nrt_cc_offers_mine(offers);
 
 	*mine = (struct nrt_cc_offer){ .model = cc->team->last };
 	if (plan_all(cc, error)) {
 		nrt_cc_offer_no(mine, error);
 	} else {
-		say_all(cc, mine);
+		say_all(cc, offers);
 		mine->crowded = take_areas(cc);
 	}
-	return nrt_cc_offers_meet(cc->team, NRT_CC_AT_LOAD, all, agreed, error);
+	return nrt_cc_offers_meet(offers, NRT_CC_AT_LOAD, agreed, error);
 }
 
 /* The number of the model, which all ranks work out alike. */
@@ -139,13 +140,13 @@ static uint32_t crowded_streams(const struct nrt_cc_team *team, const struct nrt
 }
 
 /* The programs of what the ranks have said. */
-static NRT_STATUS build(struct nrt_cc_model *cc, const struct nrt_cc_offer *all,
+static NRT_STATUS build(struct nrt_cc_model *cc, const struct nrt_cc_offers *offers,
 			struct nrt_error *error)
 {
-	uint32_t crowded = crowded_streams(cc->team, all);
+	uint32_t crowded = crowded_streams(cc->team, offers->rank);
 	unsigned int i;
 
-	if (compare_all(cc, all, error))
+	if (compare_all(cc, offers, error))
 		return error->status;
 	for (i = 0; i < cc->nr_streams; i++)
 		if ((crowded >> i & 1 && nrt_cc_stream_crowd(&cc->streams[i], cc->team, error)) ||
@@ -172,11 +173,11 @@ static bool any_moves(const struct nrt_cc_model *cc)
 }
 
 /* All of them have their program, and say where others find their memory. */
-static NRT_STATUS meet_with_programs(struct nrt_cc_model *cc, struct nrt_cc_offer *all,
+static NRT_STATUS meet_with_programs(struct nrt_cc_model *cc, struct nrt_cc_offers *offers,
 				     bool *agreed, struct nrt_error *error)
 {
-	struct nrt_cc_offer *mine = &all[cc->team->me];
-	NRT_STATUS status = build(cc, all, error);
+	struct nrt_cc_offer *mine = nrt_cc_offers_mine(offers);
+	NRT_STATUS status = build(cc, offers, error);
 
 	*mine = (struct nrt_cc_offer){ .model = cc->number };
 	if (status) {
@@ -184,9 +185,9 @@ static NRT_STATUS meet_with_programs(struct nrt_cc_model *cc, struct nrt_cc_offe
 	} else {
 		find_all(cc, NULL);
 		mine->moves = any_moves(cc);
-		say_all(cc, mine);
+		say_all(cc, offers);
 	}
-	return nrt_cc_offers_meet(cc->team, NRT_CC_AT_LOAD, all, agreed, error);
+	return nrt_cc_offers_meet(offers, NRT_CC_AT_LOAD, agreed, error);
 }
 
 static NRT_STATUS exchange_rights(struct nrt_cc_model *cc, struct nrt_error *error)
@@ -203,13 +204,13 @@ static NRT_STATUS exchange_rights(struct nrt_cc_model *cc, struct nrt_error *err
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS exchange_all(struct nrt_cc_model *cc, const struct nrt_cc_offer *all,
+static NRT_STATUS exchange_all(struct nrt_cc_model *cc, const struct nrt_cc_offers *offers,
 			       struct nrt_error *error)
 {
 	unsigned int i, first = 0;
 
 	for (i = 0; i < cc->nr_streams; i++) {
-		if (nrt_cc_stream_exchange(&cc->streams[i], all, first, cc->number, error))
+		if (nrt_cc_stream_exchange(&cc->streams[i], offers, first, cc->number, error))
 			return error->status;
 		first += cc->streams[i].items.nr;
 	}
@@ -217,37 +218,41 @@ static NRT_STATUS exchange_all(struct nrt_cc_model *cc, const struct nrt_cc_offe
 }
 
 /* For the world that the model has. *@agreed: a failure is known to all ranks of the team. */
-static NRT_STATUS prepare(struct nrt_cc_model *cc, struct nrt_cc_offer *all, bool *agreed,
+static NRT_STATUS prepare(struct nrt_cc_model *cc, struct nrt_cc_offers *offers, bool *agreed,
 			  struct nrt_error *error)
 {
 	uint32_t i;
 
-	if (meet_with_plans(cc, all, agreed, error))
+	if (meet_with_plans(cc, offers, agreed, error))
 		return error->status;
-	cc->number = next_number(cc->team, all);
+	cc->number = next_number(cc->team, offers->rank);
 	cc->team->last = cc->number;
-	if (meet_with_programs(cc, all, agreed, error))
+	if (meet_with_programs(cc, offers, agreed, error))
 		return error->status;
 	cc->moves = false;
 	for (i = 0; i < cc->team->nr; i++)
-		cc->moves |= all[i].moves;
+		cc->moves |= offers->rank[i].moves;
 	*agreed = false;
 	if (exchange_rights(cc, error))
 		return error->status;
-	return exchange_all(cc, all, error);
+	return exchange_all(cc, offers, error);
 }
 
-typedef NRT_STATUS with_all_fn(struct nrt_cc_model *cc, struct nrt_cc_offer *all, bool *agreed,
+typedef NRT_STATUS with_all_fn(struct nrt_cc_model *cc, struct nrt_cc_offers *offers, bool *agreed,
 			       struct nrt_error *error);
 
 /* Do what all ranks of the team do together. */
 static NRT_STATUS together(struct nrt_cc_model *cc, with_all_fn *what, struct nrt_error *error)
 {
-	struct nrt_cc_offer *all = nrt_cc_offers_new(cc->team, error);
+	/* A barrier may stand before each collective. */
+	const unsigned int room = 2 * nrt_cc_graph(cc->streams[0].items.model)->nr_collectives;
+	struct nrt_cc_offers offers;
 	bool agreed = false;
-	NRT_STATUS status = all ? what(cc, all, &agreed, error) : error->status;
+	NRT_STATUS status = nrt_cc_offers_init(&offers, cc->team, room, error);
 
-	free(all);
+	if (!status)
+		status = what(cc, &offers, &agreed, error);
+	nrt_cc_offers_free(&offers);
 	if (status && !agreed && !atomic_load(&cc->world->left))
 		nrt_world_fail(cc->world, error);
 	return status;
@@ -361,19 +366,19 @@ static NRT_STATUS get_ready(struct nrt_model *model, bool joins, struct nrt_erro
  * The ranks are about to execute the same model, and the one before it is over everywhere. Buffers
  * that others touch may be other ones than the last time.
  */
-static NRT_STATUS meet(struct nrt_cc_model *cc, struct nrt_cc_offer *all, bool *agreed,
+static NRT_STATUS meet(struct nrt_cc_model *cc, struct nrt_cc_offers *offers, bool *agreed,
 		       struct nrt_error *error)
 {
-	struct nrt_cc_offer *mine = &all[cc->team->me];
+	struct nrt_cc_offer *mine = nrt_cc_offers_mine(offers);
 
 	*mine = (struct nrt_cc_offer){ .model = cc->number };
 	if (cc->moves)
-		say_all(cc, mine);
+		say_all(cc, offers);
 	cc->team->active = 0;
-	if (nrt_cc_offers_meet(cc->team, NRT_CC_AT_EXECUTION, all, agreed, error))
+	if (nrt_cc_offers_meet(offers, NRT_CC_AT_EXECUTION, agreed, error))
 		return error->status;
 	*agreed = false;
-	if (cc->moves && exchange_all(cc, all, error))
+	if (cc->moves && exchange_all(cc, offers, error))
 		return error->status;
 	cc->team->active = cc->number;
 	return NRT_SUCCESS;
@@ -583,19 +588,19 @@ static void say_no(struct nrt_world *world, const struct nrt_model *model,
 {
 	struct nrt_error error = *why;
 	struct nrt_cc_team *team = nrt_cc_team_find(world, nrt_cc_graph(model), &error);
-	struct nrt_cc_offer *all = team ? nrt_cc_offers_new(team, &error) : NULL;
+	struct nrt_cc_offers offers = { 0 };
 	bool agreed = false;
 
-	if (all) {
-		nrt_cc_offer_no(&all[team->me], why);
+	if (team && !nrt_cc_offers_init(&offers, team, 0, &error)) {
+		nrt_cc_offer_no(nrt_cc_offers_mine(&offers), why);
 		pthread_mutex_lock(&team->loading);
-		all[team->me].model = team->last;
-		nrt_cc_offers_meet(team, NRT_CC_AT_LOAD, all, &agreed, &error);
+		nrt_cc_offers_mine(&offers)->model = team->last;
+		nrt_cc_offers_meet(&offers, NRT_CC_AT_LOAD, &agreed, &error);
 		pthread_mutex_unlock(&team->loading);
 	}
 	if (!agreed)
 		nrt_world_fail(world, &error);
-	free(all);
+	nrt_cc_offers_free(&offers);
 }
 
 void nrt_cc_model_fails(struct nrt_worlds *worlds, const struct nrt_model *model, uint32_t rank,

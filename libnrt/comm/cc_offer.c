@@ -5,13 +5,23 @@
 
 #include "comm/cc_offer.h"
 
-struct nrt_cc_offer *nrt_cc_offers_new(const struct nrt_cc_team *team, struct nrt_error *error)
+NRT_STATUS nrt_cc_offers_init(struct nrt_cc_offers *offers, struct nrt_cc_team *team,
+			      unsigned int room, struct nrt_error *error)
 {
-	struct nrt_cc_offer *all = calloc(team->nr, sizeof(*all));
+	*offers = (struct nrt_cc_offers){
+		.team = team,
+		.rank = calloc(team->nr, sizeof(*offers->rank)),
+		.mine = calloc(room + 1, sizeof(*offers->mine)),
+		.room = room,
+	};
+	return offers->rank && offers->mine ? NRT_SUCCESS : nrt_error_memory(error);
+}
 
-	if (!all)
-		nrt_error_memory(error);
-	return all;
+void nrt_cc_offers_free(struct nrt_cc_offers *offers)
+{
+	free(offers->rank);
+	free(offers->mine);
+	free(offers->items);
 }
 
 void nrt_cc_offer_no(struct nrt_cc_offer *offer, const struct nrt_error *why)
@@ -21,9 +31,10 @@ void nrt_cc_offer_no(struct nrt_cc_offer *offer, const struct nrt_error *why)
 }
 
 /* Has a rank said no? This one has its own reason already. */
-static NRT_STATUS hear_no(const struct nrt_cc_team *team, const struct nrt_cc_offer *all,
-			  struct nrt_error *error)
+static NRT_STATUS hear_no(const struct nrt_cc_offers *offers, struct nrt_error *error)
 {
+	const struct nrt_cc_team *team = offers->team;
+	const struct nrt_cc_offer *all = offers->rank;
 	uint32_t i;
 
 	if (all[team->me].status)
@@ -57,10 +68,11 @@ static NRT_STATUS compare_streams(const struct nrt_cc_team *team, const struct n
 }
 
 /* Whoever differs from one of the others finds somebody, so all of them do. */
-static NRT_STATUS compare(const struct nrt_cc_team *team, enum nrt_cc_when when,
-			  const struct nrt_cc_offer *all, struct nrt_error *error)
+static NRT_STATUS compare(const struct nrt_cc_offers *offers, enum nrt_cc_when when,
+			  struct nrt_error *error)
 {
-	const struct nrt_cc_offer *mine = &all[team->me];
+	const struct nrt_cc_team *team = offers->team;
+	const struct nrt_cc_offer *all = offers->rank, *mine = &all[team->me];
 	uint32_t i;
 
 	for (i = 0; i < team->nr; i++) {
@@ -80,43 +92,106 @@ static NRT_STATUS compare(const struct nrt_cc_team *team, enum nrt_cc_when when,
 	return NRT_SUCCESS;
 }
 
-NRT_STATUS nrt_cc_offers_meet(struct nrt_cc_team *team, enum nrt_cc_when when,
-			      struct nrt_cc_offer *all, bool *agreed, struct nrt_error *error)
+/*
+ * All of them say @size bytes by the same @name. What this rank says goes by way of the root of the
+ * world, which is not asked what that is.
+ */
+static NRT_STATUS gather(const struct nrt_cc_team *team, const char *name, const void *mine,
+			 size_t size, void *all, struct nrt_error *error)
 {
-	struct nrt_cc_offer *mine = &all[team->me];
-	const struct nrt_cc_offer own = *mine;
-	struct nrt_error why = { 0 };
 	struct nrt_gather gather = {
+		.what = name,
 		.rank = team->me,
 		.count = team->nr,
 		.ranks = team->ranks,
-		.size = sizeof(*mine),
+		.size = size,
 		.input = mine,
 		.output = all,
 	};
-	char name[NRT_CC_NAME];
+	struct nrt_error why = { 0 };
 
-	nrt_cc_name(name, when == NRT_CC_AT_LOAD ? "load of a model" : "execution of a model",
-		    team->ranks, team->nr);
-	gather.what = name;
-	*agreed = false;
 	if (nrt_world_gather(team->world, &gather, &why)) {
 		*error = why;
 		return error->status;
 	}
-	*agreed = true;
-	/* It has gone by way of the root of the world, which is not asked what this rank says. */
-	*mine = own;
-	if (hear_no(team, all, error))
-		return error->status;
-	return compare(team, when, all, error);
+	memcpy((char *)all + team->me * size, mine, size);
+	return NRT_SUCCESS;
 }
 
-void nrt_cc_offers_of(const struct nrt_cc_offer *all, unsigned int index,
+static NRT_STATUS gather_models(struct nrt_cc_offers *offers, const char *name,
+				struct nrt_error *error)
+{
+	const struct nrt_cc_offer mine = *nrt_cc_offers_mine(offers);
+
+	return gather(offers->team, name, &mine, sizeof(mine), offers->rank, error);
+}
+
+/* @nr items from @first on. @piece has room for as many of each rank. */
+static NRT_STATUS gather_piece(struct nrt_cc_offers *offers, const char *name, unsigned int first,
+			       unsigned int nr, struct nrt_cc_agreement *piece,
+			       struct nrt_error *error)
+{
+	const struct nrt_cc_team *team = offers->team;
+	unsigned int i;
+	uint32_t rank;
+
+	if (gather(team, name, &offers->mine[first], nr * sizeof(*piece), piece, error))
+		return error->status;
+	for (i = 0; i < nr; i++)
+		for (rank = 0; rank < team->nr; rank++)
+			offers->items[(size_t)(first + i) * team->nr + rank] = piece[rank * nr + i];
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS gather_items(struct nrt_cc_offers *offers, const char *name,
+			       struct nrt_error *error)
+{
+	const unsigned int count = offers->team->nr, all = nrt_cc_offers_mine(offers)->nr;
+	const unsigned int most = NRT_GATHER_MAX_BYTES / (count * sizeof(*offers->items));
+	struct nrt_cc_agreement *piece = calloc((size_t)most * count, sizeof(*piece));
+	NRT_STATUS status = NRT_SUCCESS;
+	unsigned int first, nr;
+
+	free(offers->items);
+	offers->items = calloc((size_t)all * count, sizeof(*offers->items));
+	if (!piece || !offers->items)
+		status = nrt_error_memory(error);
+	for (first = 0; first < all && !status; first += nr) {
+		nr = all - first < most ? all - first : most;
+		status = gather_piece(offers, name, first, nr, piece, error);
+	}
+	free(piece);
+	return status;
+}
+
+NRT_STATUS nrt_cc_offers_meet(struct nrt_cc_offers *offers, enum nrt_cc_when when, bool *agreed,
+			      struct nrt_error *error)
+{
+	const struct nrt_cc_team *team = offers->team;
+	char name[NRT_CC_NAME];
+
+	nrt_cc_name(name, when == NRT_CC_AT_LOAD ? "load of a model" : "execution of a model",
+		    team->ranks, team->nr);
+	*agreed = false;
+	if (gather_models(offers, name, error))
+		return error->status;
+	*agreed = true;
+	if (hear_no(offers, error) || compare(offers, when, error))
+		return error->status;
+	if (!nrt_cc_offers_mine(offers)->nr)
+		return NRT_SUCCESS;
+	*agreed = false;
+	if (gather_items(offers, name, error))
+		return error->status;
+	*agreed = true;
+	return NRT_SUCCESS;
+}
+
+void nrt_cc_offers_of(const struct nrt_cc_offers *offers, unsigned int index,
 		      const struct nrt_cc_links *links, struct nrt_cc_agreement *said)
 {
 	uint32_t i;
 
 	for (i = 0; i < links->nr; i++)
-		said[i] = all[links->peers[i].place].item[index];
+		said[i] = offers->items[(size_t)index * offers->team->nr + links->peers[i].place];
 }

@@ -7,14 +7,17 @@
 void nrt_cc_stream_init(struct nrt_cc_stream *stream, const struct nrt_model *model,
 			unsigned int number, struct nrt_core *cc)
 {
+	const struct neff_graph *graph = nrt_cc_graph(model);
 	unsigned int i, start;
 
 	stream->cc = cc;
 	stream->running.cc = cc;
 	stream->items.model = model;
 	stream->items.stream = number;
-	for (i = 0; i < nrt_cc_graph(model)->nr_collectives; i++) {
-		start = NRT_PLAN_MAX_SEMS + i;
+	for (i = 0; i < graph->nr_collectives; i++) {
+		if (graph->collectives[i].stream != number)
+			continue;
+		start = neff_start(&graph->collectives[i]);
 		stream->sem_clear[start / 64] |= 1ull << (start % 64);
 	}
 }
@@ -106,21 +109,21 @@ void nrt_cc_stream_say(const struct nrt_cc_stream *stream, struct nrt_cc_agreeme
 
 /* What the ranks of item @i said, which is number @first + @i, for free(). NULL and @error. */
 static struct nrt_cc_agreement *said_of(const struct nrt_cc_stream *stream,
-					const struct nrt_cc_offer *all, unsigned int first,
+					const struct nrt_cc_offers *offers, unsigned int first,
 					unsigned int i, struct nrt_error *error)
 {
 	const struct nrt_cc_links *links = &stream->items.item[i].links;
 	struct nrt_cc_agreement *said = calloc(links->nr, sizeof(*said));
 
 	if (said)
-		nrt_cc_offers_of(all, first + i, links, said);
+		nrt_cc_offers_of(offers, first + i, links, said);
 	else
 		nrt_error_memory(error);
 	return said;
 }
 
 NRT_STATUS nrt_cc_stream_compare(const struct nrt_cc_stream *stream,
-				 const struct nrt_cc_offer *all, unsigned int first,
+				 const struct nrt_cc_offers *offers, unsigned int first,
 				 struct nrt_error *error)
 {
 	struct nrt_cc_agreement *said;
@@ -129,7 +132,7 @@ NRT_STATUS nrt_cc_stream_compare(const struct nrt_cc_stream *stream,
 	unsigned int i;
 
 	for (i = 0; i < stream->items.nr && !status; i++) {
-		said = said_of(stream, all, first, i, error);
+		said = said_of(stream, offers, first, i, error);
 		if (!said)
 			return error->status;
 		status = nrt_cc_compare(&stream->items.item[i].links, said, &fresh, error);
@@ -138,12 +141,12 @@ NRT_STATUS nrt_cc_stream_compare(const struct nrt_cc_stream *stream,
 	return status ? name_stream(stream, error) : NRT_SUCCESS;
 }
 
-static NRT_STATUS exchange_item(struct nrt_cc_stream *stream, const struct nrt_cc_offer *all,
+static NRT_STATUS exchange_item(struct nrt_cc_stream *stream, const struct nrt_cc_offers *offers,
 				unsigned int first, unsigned int i, uint64_t model,
 				struct nrt_error *error)
 {
 	struct nrt_cc_item *item = &stream->items.item[i];
-	struct nrt_cc_agreement *said = said_of(stream, all, first, i, error);
+	struct nrt_cc_agreement *said = said_of(stream, offers, first, i, error);
 	char what[32];
 	NRT_STATUS status;
 	uint32_t fresh;
@@ -163,13 +166,13 @@ static NRT_STATUS exchange_item(struct nrt_cc_stream *stream, const struct nrt_c
 	return status;
 }
 
-NRT_STATUS nrt_cc_stream_exchange(struct nrt_cc_stream *stream, const struct nrt_cc_offer *all,
+NRT_STATUS nrt_cc_stream_exchange(struct nrt_cc_stream *stream, const struct nrt_cc_offers *offers,
 				  unsigned int first, uint64_t model, struct nrt_error *error)
 {
 	unsigned int i;
 
 	for (i = 0; i < stream->items.nr; i++)
-		if (exchange_item(stream, all, first, i, model, error))
+		if (exchange_item(stream, offers, first, i, model, error))
 			return error->status;
 	return NRT_SUCCESS;
 }

@@ -57,11 +57,11 @@ void nrt_cc_stream_say(const struct nrt_cc_stream *stream, struct nrt_cc_agreeme
  * the ranks agree?
  */
 NRT_STATUS nrt_cc_stream_compare(const struct nrt_cc_stream *stream,
-				 const struct nrt_cc_offer *all, unsigned int first,
+				 const struct nrt_cc_offers *offers, unsigned int first,
 				 struct nrt_error *error);
 
 /* The ranks of each item exchange buffers, if somebody has new ones. @model: its number. */
-NRT_STATUS nrt_cc_stream_exchange(struct nrt_cc_stream *stream, const struct nrt_cc_offer *all,
+NRT_STATUS nrt_cc_stream_exchange(struct nrt_cc_stream *stream, const struct nrt_cc_offers *offers,
 				  unsigned int first, uint64_t model, struct nrt_error *error);
 
 /* With the lock of the CC-core: fill its job. What its window table must show. */

@@ -14,6 +14,9 @@
 /* Of a rank, in one exchange. */
 #define NRT_SHARE_MAX	5
 
+/* Of all ranks together, in one gathering. */
+#define NRT_GATHER_MAX_BYTES	(1u << 20)
+
 struct nrt_transport;
 
 /* Use @all: as many descriptors of each rank of the exchange as it gave; they are closed after. */

@@ -15,7 +15,7 @@
 #include "comm/transport.h"
 
 #define NRT_WIRE_MAGIC		0x6e727431u
-#define NRT_WIRE_MAX_BYTES	(1u << 20)
+#define NRT_WIRE_MAX_BYTES	NRT_GATHER_MAX_BYTES
 #define NRT_WIRE_NAME		48
 #define NRT_WIRE_TOKEN		16
 

@@ -428,9 +428,9 @@ static NRT_STATUS read_one(struct reader *reader)
 	return try_plan(reader);
 }
 
-/* One window shows the semaphores of one CC-core. */
-static NRT_STATUS check_streams(const struct neff_graph *graph, const struct neff_var *var,
-				struct nrt_error *error)
+/* One window shows semaphores in a row of one CC-core. */
+static NRT_STATUS check_words(const struct neff_graph *graph, const struct neff_var *var,
+			      struct nrt_error *error)
 {
 	const struct neff_collective *first = &graph->collectives[var->first];
 	unsigned int i;
@@ -441,7 +441,11 @@ static NRT_STATUS check_streams(const struct neff_graph *graph, const struct nef
 					     "NEFF: def.json: variable \"%s\": starts collective %u of stream %u and collective %u of stream %u; make a variable for each stream",
 					     var->name, var->first, first->stream, var->first + i,
 					     first[i].stream);
-	return NRT_SUCCESS;
+	if (first->place % NEFF_NR_STARTS + var->count <= NEFF_NR_STARTS)
+		return NRT_SUCCESS;
+	return nrt_error_set(error, NRT_INVALID,
+			     "NEFF: def.json: variable \"%s\": starts collectives %u to %u, whose semaphores are not in a row; make a variable for each",
+			     var->name, var->first, var->first + var->count - 1);
 }
 
 static NRT_STATUS check_starts(const struct neff_graph *graph, struct nrt_error *error)
@@ -458,7 +462,7 @@ static NRT_STATUS check_starts(const struct neff_graph *graph, struct nrt_error 
 					     "NEFF: def.json: variable \"%s\": starts collective %u, and \"collectives\" has %u",
 					     var->name, var->first + var->count - 1,
 					     graph->nr_collectives);
-		if (check_streams(graph, var, error))
+		if (check_words(graph, var, error))
 			return error->status;
 	}
 	return NRT_SUCCESS;
@@ -469,6 +473,7 @@ NRT_STATUS neff_read_collectives(struct neff_graph *graph, struct json_object *r
 {
 	struct reader reader = { .graph = graph, .error = error };
 	struct json_object *list;
+	unsigned int places[NRT_PLAN_STREAMS] = { 0 };
 	size_t nr;
 
 	if (neff_json_get(root, "def.json", "collectives", json_type_array, false, &list, error))
@@ -491,6 +496,7 @@ NRT_STATUS neff_read_collectives(struct neff_graph *graph, struct json_object *r
 		reader.to = &graph->collectives[graph->nr_collectives++];
 		if (read_one(&reader))
 			return error->status;
+		reader.to->place = (uint16_t)places[reader.to->stream]++;
 	}
 	return check_starts(graph, error);
 }

@@ -29,8 +29,6 @@
 #define NEFF_MAX_DIMS		8
 #define NEFF_MAX_DESC_DIMS	4
 #define NEFF_MAX_VAR_SIZE	(1ull << 46)
-/* Each has a semaphore of the CC-core, behind those of plans. */
-#define NEFF_MAX_COLLECTIVES	(NEURON_NR_SEMAPHORES - NRT_PLAN_MAX_SEMS)
 #define NEFF_MAX_REPLICA_GROUPS	16
 #define NEFF_MAX_NOTIFY		(1u << 30)
 
@@ -228,6 +226,7 @@ struct neff_desc {
  * @metadata: the same; only with neff_has_metadata()
  * @groups, @nr_groups: replica groups of @group_size ranks each, one behind the other in @ranks
  * @stream: those of one stream are done in their order, those of different ones beside each other
+ * @place: among those of its stream
  * @semaphore: incremented when it is complete
  */
 struct neff_collective {
@@ -240,6 +239,7 @@ struct neff_collective {
 	unsigned int root;
 	uint8_t priority;
 	uint8_t stream;
+	uint16_t place;
 	bool recv_counts_known;
 	bool has_rdispls;
 	bool in_place;
@@ -253,6 +253,15 @@ struct neff_collective {
 	unsigned int nr_groups;
 	unsigned int semaphore;
 };
+
+/* Those of the CC-core that start collectives lie behind those of plans. */
+_Static_assert(NRT_PLAN_MAX_SEMS + NEFF_NR_STARTS == NEURON_NR_SEMAPHORES, "all semaphores");
+
+/* Semaphore of its stream's CC-core that starts it. Every 16th of a stream has the same one. */
+static inline unsigned int neff_start(const struct neff_collective *collective)
+{
+	return NRT_PLAN_MAX_SEMS + collective->place % NEFF_NR_STARTS;
+}
 
 /* Is how much is moved known only when the program runs? */
 static inline bool neff_has_metadata(const struct neff_collective *collective)

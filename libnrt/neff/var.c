@@ -212,15 +212,16 @@ static NRT_STATUS read_peer(struct var_reader *reader)
 	return NRT_SUCCESS;
 }
 
-static NRT_STATUS read_sems(struct var_reader *reader)
+/* Some of @nr. */
+static NRT_STATUS read_range(struct var_reader *reader, unsigned int nr)
 {
 	struct neff_var *var = reader->var;
 	int64_t first, count;
 
-	if (neff_json_int(reader->object, reader->where, "first", 0, NEURON_NR_SEMAPHORES - 1,
-			  &first, reader->error) ||
-	    neff_json_int(reader->object, reader->where, "count", 1,
-			  NEURON_NR_SEMAPHORES - first, &count, reader->error))
+	if (neff_json_int(reader->object, reader->where, "first", 0, nr - 1, &first,
+			  reader->error) ||
+	    neff_json_int(reader->object, reader->where, "count", 1, nr - first, &count,
+			  reader->error))
 		return reader->error->status;
 	var->first = (unsigned int)first;
 	var->count = (unsigned int)count;
@@ -229,6 +230,11 @@ static NRT_STATUS read_sems(struct var_reader *reader)
 				     "NEFF: %s: size is %llu, but %u semaphores have 4 bytes each",
 				     reader->where, (unsigned long long)var->size, var->count);
 	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_sems(struct var_reader *reader)
+{
+	return read_range(reader, NEURON_NR_SEMAPHORES);
 }
 
 static NRT_STATUS read_peer_sem(struct var_reader *reader)
@@ -257,16 +263,7 @@ static NRT_STATUS read_sibling_sem(struct var_reader *reader)
 
 static NRT_STATUS read_cc_sem(struct var_reader *reader)
 {
-	const struct neff_var *var = reader->var;
-
-	if (read_sems(reader))
-		return reader->error->status;
-	if (var->first + var->count > NEFF_MAX_COLLECTIVES)
-		return nrt_error_set(reader->error, NRT_INVALID,
-				     "NEFF: %s: first and count reach collective %u, and %u is the last",
-				     reader->where, var->first + var->count - 1,
-				     NEFF_MAX_COLLECTIVES - 1);
-	return NRT_SUCCESS;
+	return read_range(reader, NEFF_MAX_COLLECTIVES);
 }
 
 static const struct {

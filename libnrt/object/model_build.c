@@ -265,7 +265,7 @@ static void show_var(struct build *build, size_t i)
 		break;
 	case NEFF_VAR_CC_SEM:
 		entry = sems_of(part->cc[stream_of(build, var)], var->var_id,
-				NRT_PLAN_MAX_SEMS + var->first, var->count);
+				neff_start(&build->graph->collectives[var->first]), var->count);
 		break;
 	default:
 		/* Bound by an execution. */

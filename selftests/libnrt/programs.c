@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "neuron/address.h"
+#include "neuron/neff.h"
 #include "neuron_kernels.h"
 #include "programs.h"
 
@@ -436,6 +437,30 @@ struct program program_lists(unsigned int ranks)
 	return finish(&b);
 }
 
+struct program program_many_lists(void)
+{
+	const uint32_t one = htole32(1), group[] = { 0, 1 };
+	struct base b = begin("many_lists", 1);
+	int constant = nb_file(b.nb, "one.bin", &one, sizeof(one));
+	struct nb_side parts[NEFF_MAX_PARTS];
+	struct nb_collective what = {
+		.op = "all_reduce", .reduce = "add", .dtype = NEURON_DTYPE_FP32, .inputs = parts,
+		.outputs = parts, .nr_parts = NEFF_MAX_PARTS, .ranks = group, .group_size = 2,
+		.nr_groups = 1, .semaphore = b.loaded,
+	};
+	char name[16];
+	unsigned int i;
+
+	for (i = 0; i < NEFF_MAX_PARTS; i++)
+		parts[i] = nb_linear(b.y, 4ull * i, 4);
+	for (i = 0; i < 500; i++) {
+		snprintf(name, sizeof(name), "start%u", i);
+		run_collective(&b, name, &what, constant);
+	}
+	nb_halt(b.nb, NEURON_ENGINE_SYNC);
+	return finish(&b);
+}
+
 struct program program_pairs(unsigned int ranks, bool all)
 {
 	struct base b = begin("pairs", 1);
@@ -552,6 +577,11 @@ static struct program sum_alone(const char *name, unsigned int ranks, unsigned i
 struct program program_many_collectives(unsigned int ranks)
 {
 	return sum_alone("many", ranks, 16);
+}
+
+struct program program_more_collectives(unsigned int ranks)
+{
+	return sum_alone("more", ranks, 40);
 }
 
 struct program program_one_collective(unsigned int ranks)

@@ -7,7 +7,7 @@
 
 #include "programs.h"
 
-#define STREAM_WORKS	16
+#define STREAM_WORKS	40
 #define STREAM_RANKS	16
 
 enum stream_op { STREAM_SUM, STREAM_MOST, STREAM_SCATTER, STREAM_GATHER, STREAM_OPS };

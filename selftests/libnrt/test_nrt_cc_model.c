@@ -24,17 +24,19 @@
 
 /**
  * enum what - programs
- * @SUM_AND_TURN, @MANY, @ONE, @PAIRS, @PAIRS_AND_ALL, @IN_SCRATCH, @LISTS, @TOO_LARGE: see
- *	programs.h
+ * @SUM_AND_TURN, @MANY, @MORE, @ONE, @PAIRS, @PAIRS_AND_ALL, @IN_SCRATCH, @LISTS, @MANY_LISTS,
+ * @TOO_LARGE: see programs.h
  */
 enum what {
 	SUM_AND_TURN,
 	MANY,
+	MORE,
 	ONE,
 	PAIRS,
 	PAIRS_AND_ALL,
 	IN_SCRATCH,
 	LISTS,
+	MANY_LISTS,
 	TOO_LARGE,
 };
 
@@ -64,6 +66,8 @@ static struct program make(enum what kind, unsigned int ranks)
 		return program_collectives(ranks);
 	case MANY:
 		return program_many_collectives(ranks);
+	case MORE:
+		return program_more_collectives(ranks);
 	case ONE:
 		return program_one_collective(ranks);
 	case PAIRS:
@@ -74,6 +78,8 @@ static struct program make(enum what kind, unsigned int ranks)
 		return program_scratch_collectives(ranks);
 	case LISTS:
 		return program_lists(ranks);
+	case MANY_LISTS:
+		return program_many_lists();
 	default:
 		return program_large_collectives(ranks);
 	}
@@ -369,8 +375,8 @@ static unsigned int count_files(void)
 }
 
 /*
- * All collectives that a NEFF may have. Of 16 ranks the CC-core has too few semaphores for all, so
- * they share them. The usual limit of open files suffices: no grant keeps a descriptor.
+ * Of 16 ranks the CC-core has too few semaphores for all of 16 collectives, so they share them. The
+ * usual limit of open files suffices: no grant keeps a descriptor.
  */
 TEST_F_TIMEOUT(cc_model, many, LIMIT_S)
 {
@@ -386,6 +392,21 @@ TEST_F_TIMEOUT(cc_model, many, LIMIT_S)
 		ASSERT_EQ(NRT_SUCCESS, load_models(self->models, ranks[i], self->cores, MANY));
 		expect_results(_metadata, self->models, ranks[i]);
 		EXPECT_GT(files + 8 * ranks[i], count_files()) TH_LOG("%u ranks", ranks[i]);
+		unload_models(self->models);
+	}
+}
+
+/* More of them than there are semaphores that start some. */
+TEST_F_TIMEOUT(cc_model, more, LIMIT_S)
+{
+	static const unsigned int ranks[] = { 2, 16 };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
+		if (ranks[i] > self->cores)
+			continue;
+		ASSERT_EQ(NRT_SUCCESS, load_models(self->models, ranks[i], self->cores, MORE));
+		expect_results(_metadata, self->models, ranks[i]);
 		unload_models(self->models);
 	}
 }
@@ -719,6 +740,24 @@ TEST_F_TIMEOUT(cc_model, failed_load, LIMIT_S)
 	run_and_expect(_metadata, self->others, 0, 4, load_rank, NRT_SUCCESS);
 	expect_turns(_metadata, self->models, self->others, 4);
 	unload_models(self->others);
+	unload_models(self->models);
+}
+
+/* All hear of a rank whose CC-core has too few windows, and the world goes on. */
+TEST_F_TIMEOUT(cc_model, too_few_windows, LIMIT_S)
+{
+	const char *text;
+
+	init_ranks(self->models, 2, self->cores, ONE, true);
+	run_and_expect(_metadata, self->models, 0, 2, load_rank, NRT_SUCCESS);
+	init_ranks(self->others, 2, self->cores, MANY_LISTS, false);
+	rig_catch();
+	in_threads(self->others, 0, 2, load_rank);
+	text = rig_caught();
+	EXPECT_TRUE(rig_has(text, "500 collectives of a stream")) TH_LOG("%s", text);
+	EXPECT_TRUE(rig_has(text, "windows of a CC-core, which has 65534")) TH_LOG("%s", text);
+	expect_status(_metadata, self->others, 0, 2, NRT_RESOURCE);
+	expect_results(_metadata, self->models, 2);
 	unload_models(self->models);
 }
 

@@ -17,6 +17,7 @@
 
 #include "events.h"
 #include "must.h"
+#include "neuron/neff.h"
 #include "rig.h"
 #include "stream_rank.h"
 
@@ -27,6 +28,7 @@
 #define MANY_FLOATS	(1u << 20)
 #define LONG_MS		120000
 #define SUMS		8
+#define SOME_WORKS	16
 
 /**
  * struct group - the ranks of a test
@@ -211,7 +213,7 @@ TEST_F_TIMEOUT(core, by_chance, LIMIT_S)
 		/* Nobody has met others before. */
 		ASSERT_EQ(NRT_SUCCESS, open_with_limit("20"));
 		ranks = stream_next(&seed) % 2 ? 4 : 2;
-		nr = 1 + stream_next(&seed) % (STREAM_WORKS / 2);
+		nr = 1 + stream_next(&seed) % (SOME_WORKS / 2);
 		for (i = 0; i < nr; i++)
 			works[i] = any_work(self->group.streams, ranks, &seed);
 		/* Behind one that comes before it in the list nobody waits for ever. */
@@ -239,13 +241,34 @@ TEST_F_TIMEOUT(streams, crowded, LIMIT_S)
 
 	if (self->group.cores < ranks)
 		SKIP(return, "too few cores");
-	for (i = 0; i < STREAM_WORKS; i++)
+	for (i = 0; i < SOME_WORKS; i++)
 		works[i] = work_of(i % 2 ? STREAM_SUM : STREAM_GATHER, i % 5 == 4, 100 + i, ranks,
 				   ranks, false);
-	set_ranks(&self->group, ranks, works, STREAM_WORKS);
+	set_ranks(&self->group, ranks, works, SOME_WORKS);
 	expect(_metadata, self->group.rank, ranks, stream_load, NRT_SUCCESS);
 	for (i = 0; i < ROUNDS; i++)
 		expect(_metadata, self->group.rank, ranks, stream_execute, NRT_SUCCESS);
+	unload_all(&self->group);
+}
+
+/*
+ * More of each stream than there are semaphores that start some. Two that have the same one are
+ * started in their order.
+ */
+TEST_F_TIMEOUT(streams, more, LIMIT_S)
+{
+	struct stream_work works[STREAM_WORKS];
+	unsigned int i;
+
+	for (i = 0; i < STREAM_WORKS; i++) {
+		works[i] = work_of(STREAM_SUM, i % 2, 30 + i, 2, 2, false);
+		if (i >= 2 * NEFF_NR_STARTS)
+			works[i].after = (int)(i - 2 * NEFF_NR_STARTS);
+	}
+	set_ranks(&self->group, 2, works, STREAM_WORKS);
+	expect(_metadata, self->group.rank, 2, stream_load, NRT_SUCCESS);
+	for (i = 0; i < ROUNDS; i++)
+		expect(_metadata, self->group.rank, 2, stream_execute, NRT_SUCCESS);
 	unload_all(&self->group);
 }
 

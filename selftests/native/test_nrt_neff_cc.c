@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -34,7 +35,7 @@
 #define KNOWN	", 'metadata': 'i', 'recv_counts_known': 1"
 
 #define LATE \
-	"{ 'type': 'collective-semaphore', 'var_id': 1, 'size': 4, 'first': 16, 'count': 1 }"
+	"{ 'type': 'collective-semaphore', 'var_id': 1, 'size': 4, 'first': 1024, 'count': 1 }"
 
 #define LISTS(in, out)	"'inputs': [ " in " ], 'outputs': [ " out " ], "
 #define LIST_ENTRY(op, in, out, more) \
@@ -147,6 +148,63 @@ static void started_together(void **state)
 		    "variable 's': starts collective 0 of stream 0 and collective 1 of stream 1; make a variable for each stream");
 }
 
+#define BARRIERS \
+	"{ 'isa': 'neuron-emu-1', 'engines': { 'sync': { 'instructions': 'sync.bin' } }, " \
+	"'var': { 's': { 'type': 'collective-semaphore', 'var_id': 1, 'size': %u, " \
+	"'first': %u, 'count': %u } }, 'collectives': [ "
+#define BARRIER_ON \
+	"%s{ 'op': 'barrier', 'semaphore': 0, 'stream': %u, 'replica_groups': [ [ 0, 1 ] ] }"
+
+/* So many barriers on streams 0 and 1 by turns, and a variable that starts some of stream 0. */
+static NRT_STATUS read_many(unsigned int nr, unsigned int first, unsigned int count,
+			    struct neff **neff, struct nrt_error *error)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+	NRT_STATUS status;
+	unsigned int i;
+
+	assert_non_null(file);
+	fprintf(file, BARRIERS, 4 * count, first, count);
+	for (i = 0; i < nr; i++)
+		fprintf(file, BARRIER_ON, i ? ", " : "", i / 20 % 2);
+	fprintf(file, " ] }");
+	assert_int_equal(0, fclose(file));
+	status = rig_read_text(text, NULL, neff, error);
+	free(text);
+	return status;
+}
+
+/* Each of a stream has one of 16 semaphores, by its place there. */
+static void many_collectives(void **state)
+{
+	const struct neff_collective *list;
+	struct nrt_error error;
+	struct neff *neff;
+
+	(void)state;
+	if (read_many(1024, 0, 16, &neff, &error))
+		fail_msg("%s", error.text);
+	list = neff->graphs[0].collectives;
+	assert_int_equal(neff->graphs[0].nr_collectives, 1024);
+	assert_int_equal(neff_start(&list[0]), 240);
+	assert_int_equal(neff_start(&list[15]), 255);
+	assert_int_equal(neff_start(&list[16]), 240);
+	assert_int_equal(neff_start(&list[20]), 240);
+	assert_int_equal(neff_start(&list[40]), 244);
+	neff_free(neff);
+	rig_refused(0, read_many(1025, 0, 1, &neff, &error), &error,
+		    "'collectives' has 1025 elements, not 0 to 1024");
+	rig_refused(0, read_many(20, 10, 7, &neff, &error), &error,
+		    "'s': starts collectives 10 to 16, whose semaphores are not in a row");
+	rig_refused(0, read_many(20, 0, 17, &neff, &error), &error,
+		    "'s': starts collectives 0 to 16, whose semaphores are not in a row");
+	if (read_many(44, 40, 4, &neff, &error))
+		fail_msg("%s", error.text);
+	neff_free(neff);
+}
+
 static void bad_collectives(void **state)
 {
 	static const struct { const char *text, *word; } cases[] = {
@@ -237,7 +295,7 @@ static void bad_collectives(void **state)
 		{ COLLECTIVES(ENTRY("broadcast", "x", "x", "'replica_groups': [ [ 0, 'a' ] ]")),
 		  "element 1 of 'replica_groups[0]' must be of type int, not string" },
 		{ DEF(", 'var': { 's': " LATE " }"),
-		  "first and count reach collective 16, and 15 is the last" },
+		  "'first' is 1024, outside of 0 to 1023" },
 		{ DEF(", 'collectives': 7"), "'collectives' must be" },
 	};
 	struct nrt_error error;
@@ -255,6 +313,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good_collectives),
 		cmocka_unit_test(started_together),
+		cmocka_unit_test(many_collectives),
 		cmocka_unit_test(bad_collectives),
 		cmocka_unit_test(lists),
 	};
