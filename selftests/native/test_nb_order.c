@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -249,6 +250,66 @@ static void a_queue_starts_one_stream(void **state)
 		     "vector instruction 0 waits for the transfer of gpsimd instruction 1: writes over what it writes, \"to2\" bytes 0x0 to 0x3");
 	expect_waits(two_sums(1, true), 1,
 		     "vector instruction 0 waits for the transfer of gpsimd instruction 1: writes over what it writes, \"to2\" bytes 0x0 to 0x3");
+}
+
+/* 40 sums on stream 0, started in their order or @backwards; another queue starts @apart and on. */
+static struct nb_program *many_sums(unsigned int apart, bool backwards)
+{
+	struct nb_program *nb = begin();
+	const uint32_t one = htole32(1);
+	int word = nb_file(nb, "one", &one, sizeof(one)), start_of[40], queue[2];
+	struct nb_collective what = {
+		.op = "all_reduce", .reduce = "add", .dtype = F32, .input = nb_tmp(nb, "from", 256),
+		.output = nb_tmp(nb, "to", 256), .ranks = two_ranks, .group_size = 2,
+		.nr_groups = 1, .semaphore = -1,
+	};
+	unsigned int i, k;
+	char name[16];
+
+	queue[0] = nb_queue(nb, "starts", "data", GPSIMD, 1);
+	queue[1] = nb_queue(nb, "starts2", "data", GPSIMD, 1);
+	for (i = 0; i < 40; i++) {
+		snprintf(name, sizeof(name), "sum%u", i);
+		start_of[i] = nb_collective(nb, name, &what);
+	}
+	for (i = 0; i < 40; i++) {
+		k = backwards ? 39 - i : i;
+		nb_dma(nb, queue[k >= apart], nb_linear(start_of[k], 0, 4), nb_linear(word, 0, 4),
+		       -1);
+	}
+	store(nb, VECTOR, what.output, 0);
+	return nb;
+}
+
+/* Every 16th of a stream starts by the same semaphore. */
+static void starts_by_one_semaphore_are_in_order(void **state)
+{
+	(void)state;
+	expect_waits(many_sums(40, false), 1,
+		     "vector instruction 0 waits for the transfer of gpsimd instruction 39: writes over what it writes, \"to\" bytes 0x0 to 0x3");
+	expect_error(many_sums(20, false),
+		     "collective 20 starts by the same semaphore as collective 4, 16 places before it on stream 0: start that one before, by the same queue");
+	expect_error(many_sums(40, true),
+		     "collective 39 starts by the same semaphore as collective 23, 16 places before it on stream 0: start that one before, by the same queue");
+}
+
+static void too_many_collectives_are_refused(void **state)
+{
+	struct nb_program *nb = begin();
+	struct nb_collective what = {
+		.op = "barrier", .ranks = two_ranks, .group_size = 2, .nr_groups = 1,
+		.semaphore = 7,
+	};
+	unsigned int i;
+	char name[16];
+
+	(void)state;
+	for (i = 0; i <= NEFF_MAX_COLLECTIVES; i++) {
+		assert_null(nb_error(nb));
+		snprintf(name, sizeof(name), "c%u", i);
+		nb_collective(nb, name, &what);
+	}
+	expect_error(nb, "collective \"c1024\": a program has at most 1024");
 }
 
 static void a_collective_needs_a_start(void **state)
@@ -673,6 +734,8 @@ int main(void)
 		cmocka_unit_test(a_collective_ends_like_a_transfer),
 		cmocka_unit_test(a_queue_of_collectives_moves_nothing),
 		cmocka_unit_test(a_queue_starts_one_stream),
+		cmocka_unit_test(starts_by_one_semaphore_are_in_order),
+		cmocka_unit_test(too_many_collectives_are_refused),
 		cmocka_unit_test(a_collective_needs_a_start),
 		cmocka_unit_test(a_register_moves_a_tile_that_goes_backwards),
 		cmocka_unit_test(an_unknown_register_leads_through_the_tile),

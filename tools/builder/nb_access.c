@@ -218,7 +218,7 @@ static int nb_check_stream(struct nb_order *order, const struct nb_step *step,
  * A collective without a semaphore ends like a transfer of its queue: reads and writes are those of
  * its tensors, and they are over when it posts, not when the word has arrived.
  */
-static int nb_step_start(struct nb_order *order, struct nb_step *step,
+static int nb_step_start(struct nb_order *order, struct nb_step *step, const struct nb_side *to,
 			 const struct nb_collective *what)
 {
 	struct nb_queue_set *queue = &order->nb->queue[step->queue];
@@ -235,6 +235,8 @@ static int nb_step_start(struct nb_order *order, struct nb_step *step,
 				  queue->name);
 	if (!queue->starts)
 		return 0;
+	if (nb_start_collective(order->nb, to, step->queue))
+		return -1;
 	if (!what->nr_parts) {
 		nb_touches(step, nb_area_of_var(order->nb, what->input), false);
 		nb_touches(step, nb_area_of_var(order->nb, what->output), true);
@@ -270,7 +272,7 @@ static int nb_step_trigger(struct nb_order *order, struct nb_step *step)
 	step->posts = nb->queue[block->queue].num_queues;
 	step->room = step->posts;
 	what = nb_collective_at(nb, &block->to);
-	if (nb_step_start(order, step, what))
+	if (nb_step_start(order, step, &block->to, what))
 		return -1;
 	if ((nb_is_sem_var(nb, block->to.var) && !nb->queue[step->queue].starts) ||
 	    block->nr_remotes || block->sem >= 0)

@@ -8,9 +8,14 @@
 
 #include "nb_inst.h"
 
-/* A copy of a collective; its lists are @what's. */
+/*
+ * A copy of a collective; its lists are @what's. It is number @place of its stream; @queue is what
+ * starts it, or -1.
+ */
 struct nb_collective_entry {
 	struct nb_collective what;
+	unsigned int place;
+	int queue;
 	char *op;
 	char *reduce;
 	uint32_t *ranks;
@@ -89,11 +94,28 @@ static bool nb_copy_parts(struct nb_collective_entry *entry, const struct nb_col
 	return entry->inputs && entry->outputs;
 }
 
+/* How many of stream @stream there are. */
+static unsigned int nb_count_stream(const struct nb_program *nb, unsigned int stream)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < nb->nr_collectives; i++)
+		nr += nb->collective[i].what.stream == stream;
+	return nr;
+}
+
 int nb_collective(struct nb_program *nb, const char *name, const struct nb_collective *what)
 {
 	bool barrier = what->op && !strcmp(what->op, "barrier");
-	struct nb_collective_entry entry = { .what = *what }, *list;
+	struct nb_collective_entry entry = {
+		.what = *what, .place = nb_count_stream(nb, what->stream), .queue = -1,
+	}, *list;
 
+	if (nb->nr_collectives == NEFF_MAX_COLLECTIVES) {
+		nb_fail(nb, "collective \"%.64s\": a program has at most %d", name,
+			NEFF_MAX_COLLECTIVES);
+		return 0;
+	}
 	if (!what->op || !what->ranks || !what->nr_groups || !what->group_size) {
 		nb_fail(nb, "collective \"%.64s\": an operation and groups are needed", name);
 		return 0;
@@ -139,6 +161,32 @@ struct nb_collective *nb_collective_at(const struct nb_program *nb, const struct
 	if (var->type != NB_VAR_CC_SEM)
 		return NULL;
 	return &nb->collective[var->first].what;
+}
+
+/* The one that has the same semaphore of the CC-core as @index, and comes before it; or -1. */
+static int nb_shares_start(const struct nb_program *nb, unsigned int index)
+{
+	const struct nb_collective_entry *entry = &nb->collective[index];
+
+	if (entry->place < NEFF_NR_STARTS)
+		return -1;
+	while (nb->collective[index].place != entry->place - NEFF_NR_STARTS ||
+	       nb->collective[index].what.stream != entry->what.stream)
+		index--;
+	return (int)index;
+}
+
+int nb_start_collective(struct nb_program *nb, const struct nb_side *side, int queue)
+{
+	const unsigned int index = nb->var[side->var - 1].first;
+	const int before = nb_shares_start(nb, index);
+
+	nb->collective[index].queue = queue;
+	if (before < 0 || nb->collective[before].queue == queue)
+		return 0;
+	return nb_fail(nb,
+		       "collective %u starts by the same semaphore as collective %d, %d places before it on stream %u: start that one before, by the same queue",
+		       index, before, NEFF_NR_STARTS, nb->collective[index].what.stream);
 }
 
 int nb_check_collectives(struct nb_program *nb)

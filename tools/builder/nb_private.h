@@ -162,6 +162,8 @@ void nb_collectives_free(struct nb_program *nb);
 int nb_check_collectives(struct nb_program *nb);
 /* The collective that a write to @side starts; NULL: it starts none. */
 struct nb_collective *nb_collective_at(const struct nb_program *nb, const struct nb_side *side);
+/* Queue @queue does so. -1: the order of such starts is not known, an error. */
+int nb_start_collective(struct nb_program *nb, const struct nb_side *side, int queue);
 bool nb_writes_metadata(const struct nb_collective *what);
 
 /* Make room for one more element of @size bytes; NULL when memory is short. */

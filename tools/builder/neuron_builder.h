@@ -169,9 +169,10 @@ struct nb_collective {
 
 /*
  * Add a collective. Returns a variable of one word: a DMA of the word 1 to it starts the collective
- * when all before it on its stream are complete. Each execution starts all, once each. If nb_auto()
+ * when all before it on its stream are complete. Each execution starts all, once each; the one that
+ * is 16 (NEFF_NR_STARTS) places behind another one on the stream, behind that one. If nb_auto()
  * finds the semaphore, a set of one queue starts it, which does nothing else but start others of
- * the stream.
+ * the stream. There are at most NEFF_MAX_COLLECTIVES.
  */
 int nb_collective(struct nb_program *nb, const char *name, const struct nb_collective *what);
 
