@@ -63,6 +63,19 @@ def test_all_reduce(groups, name):
                    for rank in range(RANKS)])
 
 
+def test_more_than_have_semaphores():
+    @nki.jit
+    def kernel(a, groups):
+        sums = [like(a) for _ in range(40)]
+        for i, out in enumerate(sums):
+            ncc.all_reduce([sums[i - 1] if i else a], [out], groups, nl.maximum if i else nl.add)
+        return sums[-1]
+
+    a = numbers(3, 5)
+    same(neuron_emu.run_ranks(kernel, [(x, ncc.ReplicaGroup(GROUPS[0])) for x in a]),
+         [sum(a)] * RANKS)
+
+
 @pytest.mark.parametrize("dtype", [np.int32, np.float16, np.int8])
 def test_types_of_all_reduce(dtype):
     a = [x % 8 for x in numbers(3, 5, dtype=dtype)]
@@ -508,8 +521,8 @@ ALL = [[0, 1, 2, 3]]
      ("srcs_by_channel has a list of one tensor",)),
     (lambda a, o: ncc.collective_permute_implicit_current_processing_rank_id(
         ncc.rank_id(), ncc.ReplicaGroup(ALL)), ("iteration_id is a number",)),
-    (lambda a, o: [ncc.all_reduce([a], [o], ncc.ReplicaGroup(ALL), nl.add) for _ in range(17)],
-     ("a kernel has at most 16 collectives",)),
+    (lambda a, o: [ncc.all_reduce([a], [o], ncc.ReplicaGroup(ALL), nl.add) for _ in range(1025)],
+     ("a kernel has at most 1024 collectives",)),
 ])
 def test_refused(call, words):
     def kernel(a):

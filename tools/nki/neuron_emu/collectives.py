@@ -33,7 +33,7 @@ _DMA = {"add": transfer.ADD, "min": value("dma", "min"), "max": value("dma", "ma
 # What only moves is moved as integers.
 _MOVED = {1: "uint8", 2: "uint16", 4: "uint32"}
 # Of a NEFF (Documentation/libnrt/neff.rst).
-MOST = 16
+MOST = 1024
 MOST_LISTS = 16
 MOST_CHANNELS = 4
 HBM = (MemoryRegion.private_hbm, MemoryRegion.shared_hbm)
