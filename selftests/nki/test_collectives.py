@@ -14,7 +14,7 @@ import nki
 import nki.collectives as ncc
 import nki.isa as nisa
 import nki.language as nl
-from neuron_emu import run
+from neuron_emu import builder, run
 
 RANKS = 4
 GROUPS = [[[0, 1, 2, 3]], [[0, 1], [2, 3]], [[3, 1, 0, 2]], [[2, 0], [1, 3]], [[0], [1], [2], [3]]]
@@ -349,7 +349,22 @@ def test_reductions_in_sbuf():
     same([result[1] for result in results], np.split(np.maximum.reduce(a), RANKS))
 
 
-def test_several_tensors_at_once():
+@pytest.fixture(name="asked")
+def asked_fixture(monkeypatch):
+    """How many tensors each collective has that the builder is asked for, in their order."""
+    sizes = []
+    collective = builder.Program.collective
+
+    def count(self, name, asked):
+        sizes.append(len(asked.srcs))
+        return collective(self, name, asked)
+
+    monkeypatch.setattr(builder.Program, "collective", count)
+    return sizes
+
+
+def test_several_tensors_at_once(asked):
+    """They are one collective."""
     groups = ncc.ReplicaGroup(GROUPS[0])
 
     @nki.jit
@@ -362,6 +377,68 @@ def test_several_tensors_at_once():
     results = neuron_emu.run_ranks(kernel, list(zip(a, b)))
     same([result[0] for result in results], [sum(a)] * RANKS)
     same([result[1] for result in results], [sum(b)] * RANKS)
+    assert asked == [2]
+
+
+def test_parts_of_tensors_at_once(asked):
+    """Rows of a tensor go by way of others; blocks of all ranks lie one behind the other."""
+    groups = ncc.ReplicaGroup(GROUPS[2])
+
+    @nki.jit
+    def kernel(a, b):
+        gathered, turned = like(a, (RANKS * 2, 5)), like(a, (RANKS * 3, 5))
+        part, swapped = like(b, (1, 3)), like(b)
+        ncc.all_gather([a[1:3], a[0:3]], [gathered, turned], groups, 0)
+        ncc.reduce_scatter([b, a[0:4]], [part, like(a, (1, 5))], groups, 0, nl.add)
+        ncc.all_to_all([b, a[0:4]], [swapped, like(a, (4, 5))], groups, 0)
+        return gathered, turned, part, swapped
+
+    a, b = numbers(5, 5), numbers(4, 3, seed=1)
+    order = GROUPS[2][0]
+    results = neuron_emu.run_ranks(kernel, list(zip(a, b)))
+    same([result[0] for result in results], [np.concatenate([a[i][1:3] for i in order])] * RANKS)
+    same([result[1] for result in results], [np.concatenate([a[i][0:3] for i in order])] * RANKS)
+    places = [order.index(rank) for rank in range(RANKS)]
+    same([result[2] for result in results], [sum(b)[i:i + 1] for i in places])
+    same([result[3] for result in results], [np.stack([b[i][k] for i in order]) for k in places])
+    assert asked == [2, 2, 2]
+
+
+def test_tensors_of_several_types(asked):
+    """A collective has one type, and at most 64 tensors. What only moves has but a size."""
+    groups = ncc.ReplicaGroup(GROUPS[0])
+
+    @nki.jit
+    def kernel(a, b):
+        sums = [like(a), like(b), like(a)]
+        ncc.all_reduce([a, b, a], sums, groups, nl.add)
+        all_of = [like(a, (RANKS * 3, 5)), like(b, (RANKS * 2, 4))]
+        ncc.all_gather([a, b], all_of, groups, 0)
+        many = [like(a) for _ in range(66)]
+        ncc.all_reduce([a] * 66, many, groups, nl.maximum)
+        return *sums, *all_of, many[0], many[65]
+
+    a, b = numbers(3, 5), numbers(2, 4, seed=1, dtype=np.int32)
+    for i, found in enumerate(zip(*neuron_emu.run_ranks(kernel, list(zip(a, b))))):
+        same(found, [(sum(a), sum(b), sum(a), np.concatenate(a), np.concatenate(b),
+                      np.maximum.reduce(a), np.maximum.reduce(a))[i]] * RANKS)
+    assert asked == [2, 1, 2, 64, 2]
+
+
+def test_tensors_in_place_at_once(asked):
+    groups = ncc.ReplicaGroup(GROUPS[0])
+
+    @nki.jit
+    def kernel(a, b):
+        ncc.all_reduce([a, b], [a, b], groups, nl.add)
+        return a, b
+
+    a, b = numbers(4, 5), numbers(9, 3, seed=1)
+    sums = sum(a), sum(b)
+    results = neuron_emu.run_ranks(kernel, list(zip(a, b)))
+    same([result[0] for result in results], [sums[0]] * RANKS)
+    same([result[1] for result in results], [sums[1]] * RANKS)
+    assert asked == [2]
 
 
 def test_computing_before_and_after():
@@ -428,6 +505,79 @@ def test_two_cores_of_a_pair():
 
     a = numbers(64, 50)
     same(neuron_emu.run_ranks(kernel[2], [(x,) for x in a]), [2 * sum(a)] * RANKS)
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_two_cores_gather_tiles(dim, asked):
+    """Each core has a tile of its own in SBUF, and gets those of the same core of all ranks."""
+    groups = ncc.ReplicaGroup(GROUPS[2])
+
+    @nki.jit
+    def kernel(a):
+        shape = [a.shape[0] // 2, a.shape[1]]
+        shape[dim] *= RANKS
+        out = like(a, (2, *shape))
+        half = a.shape[0] // 2
+        core = nl.program_id(0)
+        tile = nl.load(a[core * half:(core + 1) * half])
+        gathered = nl.ndarray(tuple(shape), dtype=a.dtype, buffer=nl.sbuf)
+        ncc.all_gather(srcs=[tile], dsts=[gathered], replica_group=groups, collective_dim=dim)
+        nl.store(out[core], gathered)
+        return out
+
+    a = numbers(12, 10)
+    halves = [[a[i][core * 6:(core + 1) * 6] for i in GROUPS[2][0]] for core in range(2)]
+    same(neuron_emu.run_ranks(kernel[2], [(x,) for x in a]),
+         [np.stack([np.concatenate(half, axis=dim) for half in halves])] * RANKS)
+    assert asked == [2]
+
+
+@pytest.mark.parametrize("buffer", [nl.sbuf, nl.private_hbm])
+def test_two_cores_reduce_their_own(buffer, asked):
+    """Of each core: a sum, its part of it, and what the rank before has, in SBUF or private HBM."""
+    groups = ncc.ReplicaGroup(GROUPS[0])
+
+    @nki.jit
+    def kernel(a):
+        half = a.shape[0] // 2
+        core = nl.program_id(0)
+        mine = slice(core * half, (core + 1) * half)
+        out, ring, total = like(a), like(a), like(a)
+        part = like(a, (2, half // RANKS, a.shape[1]))
+        own, summed, turned, reduced = (nl.ndarray((half, a.shape[1]), dtype=a.dtype, buffer=buffer)
+                                        for _ in range(4))
+        scattered = nl.ndarray((half // RANKS, a.shape[1]), dtype=a.dtype, buffer=buffer)
+        nisa.dma_copy(dst=own, src=a[mine])
+        ncc.all_reduce([own], [summed], groups, nl.add)
+        ncc.reduce_scatter([own], [scattered], groups, 0, nl.maximum)
+        ncc.collective_permute_implicit([[own]], [[turned]], groups)
+        ncc.collective_permute_implicit_reduce([[own]], [[own]], [[reduced]], groups, nl.add)
+        nisa.dma_copy(dst=out[mine], src=summed)
+        nisa.dma_copy(dst=part[core], src=scattered)
+        nisa.dma_copy(dst=ring[mine], src=turned)
+        nisa.dma_copy(dst=total[mine], src=reduced)
+        return out, part, ring, total
+
+    a = numbers(16, 10)
+    results = neuron_emu.run_ranks(kernel[2], [(x,) for x in a])
+    most = np.maximum.reduce(a)
+    same([result[0] for result in results], [sum(a)] * RANKS)
+    same([result[1] for result in results],
+         [np.stack([most[8 * core + 2 * rank:8 * core + 2 * rank + 2] for core in range(2)])
+          for rank in range(RANKS)])
+    same([result[2] for result in results], [a[rank - 1] for rank in range(RANKS)])
+    same([result[3] for result in results], [2 * a[rank - 1] for rank in range(RANKS)])
+    assert asked == [2, 2, 2, 2]
+
+
+def test_two_cores_with_tensors_of_both_kinds():
+    @nki.jit
+    def kernel(a):
+        own = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.private_hbm)
+        ncc.all_reduce([a], [own], ncc.ReplicaGroup(GROUPS[0]), nl.add)
+        return like(a)
+
+    refused(kernel[2], ("all_reduce: with LNC 2 src and dst lie both in shared_hbm, or neither",))
 
 
 def test_one_rank_alone():
@@ -509,6 +659,8 @@ ALL = [[0, 1, 2, 3]]
      ("dst has 4 times the elements of src",)),
     (lambda a, o: ncc.reduce_scatter([a], [o], ncc.ReplicaGroup(ALL), 0, nl.add),
      ("dst has 1/4 of src's elements",)),
+    (lambda a, o: ncc.all_reduce([a, a], [o, o], ncc.ReplicaGroup(ALL), nl.add),
+     ("all_reduce: dsts are different tensors",)),
     (lambda a, o: ncc.all_to_all([nl.load(a)], [nl.load(a)], ncc.ReplicaGroup(ALL), 0),
      ("all_to_all: the tensors lie in HBM",)),
     (lambda a, o: ncc.collective_permute([a], [o], [(0, 1), (0, 2)]),

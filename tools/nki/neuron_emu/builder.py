@@ -21,11 +21,17 @@ SHAPE = ctypes.POINTER(ctypes.c_uint32)
 
 
 
+class Side(ctypes.Structure):
+    """struct nb_side"""
+    _fields_ = [("var", ctypes.c_int), ("offset", ctypes.c_uint64), ("ndim", UINT),
+                ("size", ctypes.c_uint32 * 4), ("step", ctypes.c_int64 * 4)]
+
+
 class Collective(ctypes.Structure):
     """struct nb_collective"""
     _fields_ = [("op", TEXT), ("reduce", TEXT), ("dtype", ctypes.c_int), ("input", ctypes.c_int),
-                ("output", ctypes.c_int), ("inputs", ctypes.c_void_p),
-                ("outputs", ctypes.c_void_p), ("nr_parts", UINT), ("ranks", SHAPE),
+                ("output", ctypes.c_int), ("inputs", ctypes.POINTER(Side)),
+                ("outputs", ctypes.POINTER(Side)), ("nr_parts", UINT), ("ranks", SHAPE),
                 ("group_size", UINT), ("nr_groups", UINT), ("pairs", SHAPE), ("nr_pairs", UINT),
                 ("root", UINT),
                 ("priority", UINT), ("stream", UINT), ("semaphore", ctypes.c_int),
@@ -161,11 +167,17 @@ class Program:
 
     def collective(self, name, asked):
         """A collective that a record starts; its tensors are variables in the order of slots."""
+        nr_parts = len(asked.srcs) if len(asked.srcs) > 1 else 0
+        inputs, outputs = (
+            (Side * nr_parts)(*(Side(var=slot + 1, ndim=1, size=(size,), step=(1,))
+                                for slot, size in some[:nr_parts]))
+            for some in (asked.srcs, asked.dsts))
         ranks = [rank for group in asked.groups for rank in group]
         pairs = [place for pair in asked.pairs for place in pair]
         LIBRARY.nb_collective(self.pointer, name.encode(), ctypes.byref(Collective(
             op=asked.op.encode(), reduce=asked.reduce.encode() or None, dtype=asked.dtype,
-            input=asked.src + 1, output=asked.dst + 1,
+            input=asked.srcs[0][0] + 1, output=asked.dsts[0][0] + 1, inputs=inputs,
+            outputs=outputs, nr_parts=nr_parts,
             ranks=(ctypes.c_uint32 * len(ranks))(*ranks), group_size=len(asked.groups[0]),
             nr_groups=len(asked.groups), pairs=(ctypes.c_uint32 * len(pairs))(*pairs),
             nr_pairs=len(asked.pairs), priority=asked.priority, semaphore=-1,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """nki.collectives: what the ranks of a kernel do together.
 
-Each call becomes one collective of the NEFF for each pair of tensors. Its tensors are whole ones in
-HBM; what else a kernel names goes by way of such a tensor.
+Each call becomes one collective of the NEFF, with lists where there are several tensors. Its
+tensors are whole ones in HBM; what else a kernel names goes by way of such a tensor.
 """
 
 import numpy as np
@@ -34,6 +34,9 @@ _DMA = {"add": transfer.ADD, "min": value("dma", "min"), "max": value("dma", "ma
 _MOVED = {1: "uint8", 2: "uint16", 4: "uint32"}
 # Of a NEFF (Documentation/libnrt/neff.rst).
 MOST = 1024
+MOST_TENSORS = 64
+# A part of a list has fewer bytes.
+MOST_BYTES = 1 << 32
 MOST_LISTS = 16
 MOST_CHANNELS = 4
 HBM = (MemoryRegion.private_hbm, MemoryRegion.shared_hbm)
@@ -71,17 +74,19 @@ class ReplicaGroup(NKIObject):
 
 
 class Collective:
-    """One of a NEFF: names as nb_collective() has them, numbers of tensors in HBM."""
+    """One of a NEFF: names as nb_collective() has them, numbers of tensors in HBM, as many srcs as
+    dsts, and their bytes."""
 
-    __slots__ = ("op", "reduce", "dtype", "src", "dst", "groups", "pairs", "priority", "metadata",
-                 "recv_counts_known", "has_rdispls", "record")
+    __slots__ = ("op", "reduce", "dtype", "srcs", "dsts", "groups", "pairs", "priority",
+                 "metadata", "recv_counts_known", "has_rdispls", "record")
 
-    def __init__(self, op, reduce, dtype, src, dst, groups, pairs, priority, varied):
+    def __init__(self, op, reduce, dtype, tensors, groups, pairs, priority, varied):
         self.op = op
         self.reduce = reduce
         self.dtype = dtype
-        self.src = src
-        self.dst = dst
+        self.srcs, self.dsts = (
+            tuple((tensor.storage.slot, tensor.storage.bytes) for tensor in some)
+            for some in zip(*tensors))
         self.groups = groups
         self.pairs = pairs
         self.priority = priority
@@ -243,16 +248,16 @@ def _destination(trace, tensor, function, kept):
     return scratch
 
 
-def _start(trace, op, src, dst, groups, function, reduce="", pairs=(), priority=None,
+def _start(trace, op, tensors, groups, function, reduce="", pairs=(), priority=None,
            varied=(-1, False, False)):
-    """The record of a collective of two tensors of the NEFF."""
+    """The record of a collective of pairs of tensors of the NEFF, all of one type."""
     number = len(trace.collectives)
     if number == MOST:
-        refuse(function, f"a kernel has at most {MOST} collectives, one for each tensor",
-               f"one more at {function}")
+        refuse(function, f"a kernel has at most {MOST} collectives", f"one more at {function}")
+    src = tensors[0][0]
     dtype = chip_type(src.dtype if reduce else _MOVED[src.itemsize])
-    trace.collectives.append(Collective(op, reduce, dtype, src.storage.slot, dst.storage.slot,
-                                        groups, tuple(pairs), priority or 0, varied))
+    trace.collectives.append(Collective(op, reduce, dtype, tensors, groups, tuple(pairs),
+                                        priority or 0, varied))
     if trace.core:
         return None
     trace.collectives[-1].record = len(trace.records)
@@ -265,22 +270,70 @@ def _both(trace):
         meet(trace, GPSIMD)
 
 
-def _do(trace, op, pairs_of_tensors, groups, function, unpack=None, kept=False, **options):
-    """A collective for each pair of tensors."""
+def _is_of_each(trace, src, dst, function):
+    """Does each core of a pair have tensors of its own? Else both see the same ones."""
+    if trace.cores == 1:
+        return False
+    own = [tensor.buffer is not MemoryRegion.shared_hbm for tensor in (src, dst)]
+    if own[0] != own[1]:
+        refuse(function, "with LNC 2 src and dst lie both in shared_hbm, or neither does",
+               f"{src.buffer.name} and {dst.buffer.name}")
+    return own[0]
+
+
+def _staged(trace, src, dst, shape, kept):
+    """Pairs of tensors that the first core moves, one for each core: this one fills its own."""
+    pairs = [(_scratch(trace, src.shape, src.dtype), _scratch(trace, shape, dst.dtype))
+             for _ in range(trace.cores)]
+    transfer.copy(trace, pairs[trace.core][0], src)
+    if kept:
+        transfer.copy(trace, pairs[trace.core][1], dst)
+    return pairs
+
+
+def _lists(tensors, function, reduce):
+    """The pairs of each collective: of one type, and as many as it can have."""
+    dsts = [dst.storage for _, dst in tensors]
+    if len(set(map(id, dsts))) != len(dsts):
+        refuse(function, "dsts are different tensors", "one of them twice")
+    lists = {}
+    for pair in tensors:
+        kind = pair[0].dtype if reduce else pair[0].itemsize
+        alone = max(tensor.storage.bytes for tensor in pair) >= MOST_BYTES
+        lists.setdefault((kind, id(pair) if alone else None), []).append(pair)
+    return [some[i:i + MOST_TENSORS] for some in lists.values()
+            for i in range(0, len(some), MOST_TENSORS)]
+
+
+def _do(trace, op, tensors, groups, function, unpack=None, kept=False, reduce="", **options):
+    """A collective of pairs of tensors; several of them if those are of several types, or many."""
+    def shape(src, dst):
+        return dst.shape if unpack is None else (len(groups[0]),) + src.shape
+
+    give = transfer.copy if unpack is None else unpack
+    staged = [_staged(trace, src, dst, shape(src, dst), kept)
+              if _is_of_each(trace, src, dst, function) else None for src, dst in tensors]
     _both(trace)
-    handle = None
-    for src, dst in pairs_of_tensors:
-        into = _destination(trace, dst, function, kept) if unpack is None else _scratch(
-            trace, (len(groups[0]),) + src.shape, src.dtype)
-        handle = _start(trace, op, _source(trace, src, function), into, groups, function,
-                        **options)
-        if trace.core:
+    moved, behind = [], []
+    for (src, dst), pairs in zip(tensors, staged):
+        if pairs:
+            moved += pairs
             continue
-        if unpack is not None:
-            handle = unpack(trace, dst, into)
-        elif into is not dst:
-            handle = transfer.copy(trace, dst, into)
+        into = _destination(trace, dst, function, kept) if unpack is None else _scratch(
+            trace, shape(src, dst), src.dtype)
+        moved.append((_source(trace, src, function), into))
+        if into is not dst:
+            behind.append((dst, into))
+    handle = None
+    for some in _lists(moved, function, reduce):
+        handle = _start(trace, op, some, groups, function, reduce=reduce, **options)
+    if not trace.core:
+        for dst, into in behind:
+            handle = give(trace, dst, into)
     _both(trace)
+    for (_, dst), pairs in zip(tensors, staged):
+        if pairs:
+            handle = give(trace, dst, pairs[trace.core][1])
     return handle
 
 
@@ -292,7 +345,7 @@ def finish(trace):
     # Who is no target of a permute has perhaps nothing there.
     if last.pairs and len(last.pairs) < len(last.groups[0]):
         return
-    storage = trace.hbm[last.dst]
+    storage = trace.hbm[last.dsts[-1][0]]
     if storage.bytes < 4:
         return
     word = NkiTensor((1,), "uint32", storage)
@@ -409,7 +462,7 @@ def _vary(function, op, srcs, dsts, replica_group, metadata, recv_counts_known, 
     if not recv_counts_known and metadata.storage.slot is not None:
         trace.written(metadata.storage)
     into = _destination(trace, dst, function, True)
-    handle = _start(trace, op, _source(trace, src, function), into, groups, function,
+    handle = _start(trace, op, [(_source(trace, src, function), into)], groups, function,
                     priority=priority,
                     varied=(meta.storage.slot, bool(recv_counts_known), bool(has_rdispls)))
     if not trace.core and into is not dst:
@@ -488,7 +541,10 @@ def collective_permute_implicit(srcs_by_channel, dsts_by_channel, replica_group,
     for src, dst in zip(srcs, dsts):
         tensors += _tensors([src], [dst], function)
         _sizes(src, dst, 1, 1, function)
-    return _do(trace, "permute", tensors, groups, function, pairs=_ring(groups), priority=priority)
+    for pair in tensors:
+        handle = _do(trace, "permute", [pair], groups, function, pairs=_ring(groups),
+                     priority=priority)
+    return handle
 
 
 def collective_permute_implicit_reduce(srcs0_by_channel, srcs1_by_channel, dsts_by_channel,
@@ -503,15 +559,17 @@ def collective_permute_implicit_reduce(srcs0_by_channel, srcs1_by_channel, dsts_
                                     "dsts_by_channel": dsts_by_channel}, channel_ids, function)
     for src0, src1, dst in zip(srcs0, srcs1, dsts):
         for src in (src0, src1):
-            _own(trace, src, function)
             _tensors([src], [dst], function)
             _sizes(src, dst, 1, 1, function)
+            _is_of_each(trace, src, dst, function)
     _both(trace)
     handle = None
     for src0, src1, dst in zip(srcs0, srcs1, dsts):
-        reduced = _scratch(trace, src0.shape, src0.dtype)
+        of_each = _is_of_each(trace, src0, dst, function)
+        reduced = trace.hbm_tensor(src0.shape, src0.dtype, MemoryRegion.private_hbm, "") \
+            if of_each else _scratch(trace, src0.shape, src0.dtype)
         code = _DMA[_reduction(op, src0.dtype, function)]
-        if not trace.core:
+        if of_each or not trace.core:
             transfer.compute(trace, reduced, [src0, src1], op=code)
         handle = _do(trace, "permute", [(reduced, dst)], groups, function, pairs=_ring(groups),
                      priority=priority)
