@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "neff/json.h"
+#include "neuron/neff_part.h"
 #include "plan/type.h"
 
 #define MAX_PAIRS	NRT_PLAN_MAX_RANKS
@@ -290,6 +291,62 @@ static NRT_STATUS read_parts(struct reader *reader, const char *key, const char 
 	return NRT_SUCCESS;
 }
 
+/* @side in its memory. Variables of the scratchpad are parts of one. */
+static struct neff_part part_of(const struct neff_graph *graph, const struct neff_side *side)
+{
+	const struct neff_var *var = &graph->vars[side->var];
+	struct neff_part part = { .begin = side->offset };
+	unsigned int i;
+
+	if (var->type == NEFF_VAR_VIRTUAL)
+		part.begin += var->offset;
+	for (i = 0; i < NEFF_PART_DIMS; i++) {
+		part.size[i] = i < side->ndim ? side->size[i] : 1;
+		part.step[i] = i < side->ndim ? side->step[i] : 0;
+	}
+	return part;
+}
+
+/* Can output @i have bytes that output @j, or with @i itself another row of it, has as well? */
+static int outputs_meet(const struct reader *reader, unsigned int i, unsigned int j,
+			uint32_t *tries)
+{
+	const struct neff_side *outputs = reader->to->parts + reader->to->nr_parts;
+	const struct neff_side *a = &outputs[i], *b = &outputs[j];
+	const struct neff_var *vars = reader->graph->vars;
+
+	if (i == j)
+		return neff_part_repeats(part_of(reader->graph, a), tries);
+	if (a->var != b->var && (vars[a->var].type != NEFF_VAR_VIRTUAL ||
+				 vars[b->var].type != NEFF_VAR_VIRTUAL))
+		return 0;
+	return neff_parts_meet(part_of(reader->graph, a), part_of(reader->graph, b), tries);
+}
+
+/* Queues write the outputs in no order. */
+static NRT_STATUS check_outputs(struct reader *reader)
+{
+	uint32_t tries = NEFF_PART_TRIES;
+	unsigned int i, j;
+	int meet = 0;
+
+	for (i = 0; i < reader->to->nr_parts; i++) {
+		for (j = 0; j <= i && !meet; j++)
+			meet = outputs_meet(reader, i, j, &tries);
+		if (meet)
+			break;
+	}
+	if (!meet)
+		return NRT_SUCCESS;
+	if (meet < 0)
+		return nrt_error_set(reader->error, NRT_INVALID,
+				     "NEFF: %s: element %u of \"outputs\" is in too many pieces to tell whether it overlaps with others",
+				     reader->where, i);
+	return nrt_error_set(reader->error, NRT_INVALID,
+			     "NEFF: %s: elements %u and %u of \"outputs\" have bytes in common",
+			     reader->where, j - 1, i);
+}
+
 static NRT_STATUS read_lists(struct reader *reader)
 {
 	struct neff_collective *to = reader->to;
@@ -329,7 +386,7 @@ static NRT_STATUS read_lists(struct reader *reader)
 		if (add_sizes(reader, to->parts[i].var, neff_side_bytes(&to->parts[i]),
 			      to->parts[nr + i].var, neff_side_bytes(&to->parts[nr + i])))
 			return reader->error->status;
-	return NRT_SUCCESS;
+	return check_outputs(reader);
 }
 
 /* Rows of numbers of all ranks: how much goes where. */

@@ -141,41 +141,6 @@ static void start(struct nb_program *nb, int queue, int collective)
 	nb_dma(nb, queue, nb_linear(collective, 0, 4), nb_linear(word, 0, 4), -1);
 }
 
-/* The error of a collective of two ranks with the lists @what has. */
-static void expect_bad_lists(struct nb_collective what, const char *op, const char *text)
-{
-	struct nb_program *nb = begin();
-	const struct nb_side side = nb_linear(nb_tmp(nb, "x", 256), 0, 256);
-	struct nb_side leaves = side;
-
-	leaves.offset = 4;
-	what.op = op;
-	what.dtype = F32;
-	what.inputs = what.inputs ? &leaves : &side;
-	what.outputs = what.outputs ? NULL : &side;
-	what.ranks = two_ranks;
-	what.group_size = 2;
-	what.nr_groups = 1;
-	what.semaphore = 16;
-	nb_collective(nb, "c", &what);
-	expect_error(nb, text);
-}
-
-static void bad_lists_are_refused(void **state)
-{
-	static const struct nb_side any;
-
-	(void)state;
-	expect_bad_lists((struct nb_collective){ .nr_parts = NEFF_MAX_PARTS + 1 }, "alltoall",
-			 "collective \"c\": lists of 1 to 64 inputs and outputs are needed");
-	expect_bad_lists((struct nb_collective){ .nr_parts = 1, .outputs = &any }, "alltoall",
-			 "collective \"c\": lists of 1 to 64 inputs and outputs are needed");
-	expect_bad_lists((struct nb_collective){ .nr_parts = 1, .inputs = &any }, "alltoall",
-			 "a transfer leaves \"x\", which has 256 bytes");
-	expect_bad_lists((struct nb_collective){ .nr_parts = 1 }, "barrier",
-			 "collective \"c\": a barrier has no lists of tensors");
-}
-
 /* Who has to do with neither of its tensors goes on beside it. */
 static void a_collective_ends_like_a_transfer(void **state)
 {
@@ -730,7 +695,6 @@ int main(void)
 		cmocka_unit_test(parts_of_the_scratchpad_overlap),
 		cmocka_unit_test(all_names_of_the_other_sbuf_are_one),
 		cmocka_unit_test(a_peer_is_what_it_names),
-		cmocka_unit_test(bad_lists_are_refused),
 		cmocka_unit_test(a_collective_ends_like_a_transfer),
 		cmocka_unit_test(a_queue_of_collectives_moves_nothing),
 		cmocka_unit_test(a_queue_starts_one_stream),

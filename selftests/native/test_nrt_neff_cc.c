@@ -45,6 +45,10 @@
 #define HALF(end, step)	"{ '" end "': 'y', '" end "_off': 32, '" end \
 			"_steps': [ " step ", 64 ], '" end "_sizes': [ 16, 2 ] }"
 
+#define END_OF_B	"{ 'to': 'b', 'to_off': 32, 'to_steps': [ 1 ], 'to_sizes': [ 32 ] }"
+#define ROWS(step, sizes)	"{ 'to': 'y', 'to_off': 0, 'to_steps': [ 1, " step " ], " \
+				"'to_sizes': [ " sizes " ] }"
+
 /* Tensors of a list: their bytes add up, and each output is as large as its input makes it. */
 static void lists(void **state)
 {
@@ -67,6 +71,14 @@ static void lists(void **state)
 					 "")), "'from_steps' is missing" },
 		{ COLLECTIVES(LIST_ENTRY("alltoall", HALF("from", "2"), HALF("to", "1"), "")),
 		  "the first step is 2, and must be 1" },
+		{ COLLECTIVES(LIST_ENTRY("alltoall", FROM("x") ", " HALF("from", "1"),
+					 TO("b") ", " END_OF_B, "")),
+		  "elements 0 and 1 of 'outputs' have bytes in common" },
+		{ COLLECTIVES(LIST_ENTRY("alltoall", FROM("x"), ROWS("0", "16, 4"), "")),
+		  "elements 0 and 0 of 'outputs' have bytes in common" },
+		{ COLLECTIVES(LIST_ENTRY("alltoall", FROM("x") ", " FROM("x"),
+					 ROWS("32", "16, 4") ", " ROWS("16", "32, 2"), "")),
+		  "elements 0 and 1 of 'outputs' have bytes in common" },
 		{ COLLECTIVES(LIST_ENTRY("all_gather", FROM("x"), TO("y"), ", 'input': 'x'")),
 		  "or lists" },
 		{ COLLECTIVES(LIST_ENTRY("all_gatherv", FROM("x"), TO("y"), ", 'metadata': 'm'")),

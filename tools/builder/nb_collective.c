@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nb_area.h"
 #include "nb_inst.h"
+#include "neuron/neff_part.h"
 
 /*
  * A copy of a collective; its lists are @what's. It is number @place of its stream; @queue is what
@@ -59,6 +61,54 @@ static int nb_check_tensor(struct nb_program *nb, const char *name, int var)
 	return nb_fail(nb, "collective \"%.64s\": input, output or metadata is no variable", name);
 }
 
+static struct neff_part nb_part_of(const struct nb_program *nb, const struct nb_side *side)
+{
+	struct neff_part part = { .begin = nb_begin_of_var(nb, side->var) + side->offset };
+	unsigned int i;
+
+	for (i = 0; i < NEFF_PART_DIMS; i++) {
+		part.size[i] = i < side->ndim ? side->size[i] : 1;
+		part.step[i] = i < side->ndim ? side->step[i] : 0;
+	}
+	return part;
+}
+
+/* Outputs @i and @j, or two rows of output @i. */
+static int nb_outputs_meet(const struct nb_program *nb, const struct nb_collective *what,
+			   unsigned int i, unsigned int j, uint32_t *tries)
+{
+	const struct nb_side *a = &what->outputs[i], *b = &what->outputs[j];
+
+	if (i == j)
+		return neff_part_repeats(nb_part_of(nb, a), tries);
+	if (nb_space_of_var(nb, a->var) != nb_space_of_var(nb, b->var))
+		return 0;
+	return neff_parts_meet(nb_part_of(nb, a), nb_part_of(nb, b), tries);
+}
+
+/* They are written in no order. */
+static int nb_check_outputs(struct nb_program *nb, const char *name,
+			    const struct nb_collective *what)
+{
+	uint32_t tries = NEFF_PART_TRIES;
+	unsigned int i, j;
+	int meet;
+
+	for (i = 0; i < what->nr_parts; i++)
+		for (j = 0; j <= i; j++) {
+			meet = nb_outputs_meet(nb, what, i, j, &tries);
+			if (meet < 0)
+				return nb_fail(nb,
+					       "collective \"%.64s\": output %u is in too many pieces to tell whether it overlaps with others",
+					       name, i);
+			if (meet)
+				return nb_fail(nb,
+					       "collective \"%.64s\": outputs %u and %u have bytes in common",
+					       name, j, i);
+		}
+	return 0;
+}
+
 static int nb_check_tensors(struct nb_program *nb, const char *name,
 			    const struct nb_collective *what)
 {
@@ -77,7 +127,7 @@ static int nb_check_tensors(struct nb_program *nb, const char *name,
 		    nb_check_side(nb, &what->inputs[i]) ||
 		    nb_check_side(nb, &what->outputs[i]))
 			return -1;
-	return 0;
+	return nb_check_outputs(nb, name, what);
 }
 
 /* Lists of tensors; those of the caller may go. */
