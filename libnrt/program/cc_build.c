@@ -436,6 +436,16 @@ static void add_place(const struct builder *builder, size_t step, unsigned int q
 	};
 }
 
+/* The same of all queues of the piece. One without queues has instructions. */
+static void add_places(const struct builder *builder, size_t step)
+{
+	unsigned int q = 0;
+
+	do {
+		add_place(builder, step, q++);
+	} while (q < builder->part->nr_queues);
+}
+
 /*
  * The instruction that triggers what the ring of queue @queue has got behind @m2s and @s2m, and
  * that waits before, if there is one of both.
@@ -617,7 +627,7 @@ static NRT_STATUS copy_tensors(struct builder *builder, enum nrt_plan_space spac
 	}
 	if (settle(builder))
 		return builder->error->status;
-	add_place(builder, step, 0);
+	add_places(builder, step);
 	return NRT_SUCCESS;
 }
 
@@ -653,7 +663,7 @@ static NRT_STATUS add_piece(struct builder *builder, const struct cc_piece *piec
 			return builder->error->status;
 	if (add_end(builder))
 		return builder->error->status;
-	add_place(builder, i, 0);
+	add_places(builder, i);
 	return NRT_SUCCESS;
 }
 
@@ -665,11 +675,14 @@ static NRT_STATUS allocate(struct cc_program *program, const struct cc_piece *pi
 	size_t places = 0;
 
 	for (i = 0; i < nr; i++) {
-		if (pieces[i].part->nr_queues > rings)
-			rings = pieces[i].part->nr_queues;
-		places += pieces[i].part->nr_steps + 1;
+		const unsigned int queues = pieces[i].part->nr_queues;
+
+		if (queues > rings)
+			rings = queues;
+		/* add_places() at the end of each; and before and behind copies of tensors. */
+		places += pieces[i].part->nr_steps + queues + 1;
 		if (pieces[i].nr_tensors)
-			places += 2 * (pieces[i].part->nr_queues + 1);
+			places += 2 * (2 * queues + 1);
 	}
 	program->rings = calloc(rings, sizeof(*program->rings));
 	program->places = calloc(places, sizeof(*program->places));
