@@ -10,6 +10,7 @@
 
 #include "as_rig.h"
 #include "neff/neff.h"
+#include "nrt_neff_rig.h"
 
 static const char *const examples[] = {
 	"vector_add.s", "matmul.s", "softmax.s", "spin.s", "faults/access.s", "faults/address.s",
@@ -163,6 +164,46 @@ static void neffs_come_back(void **state)
 	}
 	comes_back("everything", everything);
 	comes_back("both cores", both_cores);
+}
+
+#define ALL_OF(size) \
+	"{ 'isa': 'neuron-emu-1', 'engines': { 'sync': { 'instructions': 'sync.bin' } }, " \
+	"'var': { 'x': { 'type': 'tmp-buf', 'var_id': 1, 'size': " size " }, " \
+	"'s': { 'type': 'collective-semaphore', 'var_id': 2, 'size': 4, 'first': 0, " \
+	"'count': 1 } }, 'collectives': [ { 'op': 'alltoall', 'dtype': 'float32', " \
+	"'semaphore': 0, 'inputs': [ { 'from': 'x' } ], 'outputs': [ { 'to': 'x' } ], " \
+	"'replica_groups': [ [ 0, 1 ] ] } ] }"
+
+/* A dimension of the assembler has less than 4 GiB. All of a variable may have more. */
+static void parts_that_have_no_text(void **state)
+{
+	const struct neuron_inst halt = { .opcode = NEURON_OP_HALT };
+	static const char *const quoted[] = { ALL_OF("2147483648"), ALL_OF("4294967296") };
+	char error[AS_ERROR_MAX], *def, *text;
+	unsigned int i;
+	uint8_t *neff;
+	size_t size;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		def = rig_json(quoted[i]);
+		neff = rig_pack((const struct rig_file[]){
+			{ "sg00/def.json", def, strlen(def) },
+			{ "sg00/sync.bin", &halt, sizeof(halt) },
+			{ NULL, NULL, 0 },
+		}, 0, &size);
+		text = as_disassemble(neff, size, NULL, error);
+		if (i) {
+			assert_null(text);
+			if (!strstr(error, "all of \"x\" in a list, which is too large"))
+				fail_msg("%s", error);
+		} else if (!text) {
+			fail_msg("%s", error);
+		}
+		free(text);
+		free(neff);
+		free(def);
+	}
 }
 
 /* What the text says is said as it was, where there are words for it. */
@@ -554,6 +595,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(neffs_come_back),
+		cmocka_unit_test(parts_that_have_no_text),
 		cmocka_unit_test(words_come_back),
 		cmocka_unit_test(programs_for_two_cores),
 		cmocka_unit_test(lines_are_found),

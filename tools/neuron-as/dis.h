@@ -58,6 +58,8 @@ bool dis_head(struct dis *dis);
 bool dis_streams(struct dis *dis);
 /* One end of a transfer; what is computed, as the end of .dma or .dge. */
 void dis_side(struct dis *dis, const struct neff_side *side);
+/* Can the assembler say it? */
+bool dis_side_fits(const struct neff_side *side);
 void dis_op(struct dis *dis, enum neuron_udma_opcode op, enum neuron_dtype to,
 	    enum neuron_dtype from);
 /* dis_dge.c: write a .dge line, if there is one that makes just these bytes. */

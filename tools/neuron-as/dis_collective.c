@@ -33,15 +33,20 @@ static const struct neff_var *last_tensor(const struct dis *dis,
 	return &dis->graph->vars[last];
 }
 
-static void put_list(struct dis *dis, const struct neff_side *parts, unsigned int nr)
+static bool put_list(struct dis *dis, const struct neff_side *parts, unsigned int nr)
 {
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
+		if (!dis_side_fits(&parts[i]))
+			return dis_fail(dis,
+					"a collective has all of \"%s\" in a list, which is too large",
+					dis->graph->vars[parts[i].var].name);
 		fputs(i ? ", " : " (", dis->out);
 		dis_side(dis, &parts[i]);
 	}
 	fputc(')', dis->out);
+	return true;
 }
 
 /* The assembler knows only variables that come before. */
@@ -55,11 +60,10 @@ static bool put_tensors(struct dis *dis, const struct neff_var *var,
 				"variable \"%s\" starts a collective on \"%s\", which comes later",
 				var->name, last->name);
 	fprintf(dis->out, " %s", trn_isa_dtype_name(collective->dtype));
-	if (collective->nr_parts) {
-		put_list(dis, collective->parts, collective->nr_parts);
-		put_list(dis, collective->parts + collective->nr_parts, collective->nr_parts);
-		return true;
-	}
+	if (collective->nr_parts)
+		return put_list(dis, collective->parts, collective->nr_parts) &&
+		       put_list(dis, collective->parts + collective->nr_parts,
+				collective->nr_parts);
 	fputc(' ', dis->out);
 	dis_name(dis, dis->graph->vars[collective->input].name);
 	fputc(' ', dis->out);

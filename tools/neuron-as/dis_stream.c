@@ -127,7 +127,7 @@ void dis_side(struct dis *dis, const struct neff_side *side)
 	fputc(']', dis->out);
 }
 
-static bool side_fits(const struct neff_side *side)
+bool dis_side_fits(const struct neff_side *side)
 {
 	unsigned int i;
 
@@ -232,7 +232,7 @@ static bool put_dma(struct stream *stream, const struct neuron_inst *inst)
 	if (desc->first_queue)
 		return dis_fail(dis, "%s engine: transfer %u has section_start_desc",
 				neff_engine_name(stream->engine), desc->id);
-	if (!side_fits(&desc->from) || !side_fits(&desc->to))
+	if (!dis_side_fits(&desc->from) || !dis_side_fits(&desc->to))
 		return dis_fail(dis, "%s engine: transfer %u is not contiguous or too large",
 				neff_engine_name(stream->engine), desc->id);
 	put_place(stream, inst);
