@@ -183,7 +183,7 @@ NRT_STATUS nrt_cc_compare(const struct nrt_cc_links *links, const struct nrt_cc_
 			  uint32_t *fresh, struct nrt_error *error)
 {
 	const struct nrt_cc_agreement *mine = &all[links->me];
-	char ours[128], theirs[128];
+	char ours[128], theirs[192];
 	uint32_t i;
 
 	*fresh = 0;

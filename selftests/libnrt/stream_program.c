@@ -15,6 +15,7 @@ static const struct {
 	[STREAM_MOST] = { "all_reduce", "max" },
 	[STREAM_SCATTER] = { "reduce_scatter", "add" },
 	[STREAM_GATHER] = { "all_gather", NULL },
+	[STREAM_SEND] = { "permute", NULL },
 };
 
 unsigned int stream_in(const struct stream_work *work)
@@ -29,40 +30,69 @@ unsigned int stream_out(const struct stream_work *work)
 
 /* --- On the chip --- */
 
-/* Variables, queue and semaphore of a work. */
+/* What a work takes and gives, its queue and its semaphore. */
 struct parts {
-	int in;
-	int out;
+	struct nb_side in;
+	struct nb_side out;
 	int queue;
 	int sem;
 	int start;
 };
 
-static int make_tmp(struct nb_program *nb, const char *what, unsigned int i, unsigned int floats)
+/* @floats of work @i; in SBUF they are in partition @partition. */
+static struct nb_side make_room(struct nb_program *nb, const char *what, unsigned int i,
+				unsigned int floats, int partition)
 {
+	const uint32_t bytes = floats * sizeof(float);
 	char name[16];
 
+	if (partition >= 0)
+		return nb_linear(nb_sbuf(nb), nb_sbuf_offset((unsigned int)partition, 0), bytes);
 	snprintf(name, sizeof(name), "%s%u", what, i);
-	return nb_tmp(nb, name, floats * sizeof(float));
+	return nb_linear(nb_tmp(nb, name, bytes), 0, bytes);
+}
+
+/* Tensors of a list: of each block of @all every one has a share. */
+static void share(const struct stream_work *work, const struct nb_side *all,
+		  struct nb_side tensors[STREAM_TENSORS])
+{
+	const uint32_t block = work->floats * sizeof(float);
+	unsigned int i, first = 0, end;
+
+	for (i = 0; i < work->tensors; i++, first = end) {
+		end = work->floats * (i + 1) / work->tensors;
+		tensors[i] = nb_linear(all->var, all->offset + first * sizeof(float),
+				       (uint32_t)((end - first) * sizeof(float)));
+		tensors[i].ndim = 2;
+		tensors[i].size[1] = all->size[0] / block;
+		tensors[i].step[1] = block;
+	}
 }
 
 static struct parts make_parts(struct nb_program *nb, const struct stream_work *work,
 			       unsigned int i)
 {
+	static const uint32_t to_second[1][2] = { { 0, 1 } };
 	struct parts parts = {
-		.in = make_tmp(nb, "in", i, stream_in(work)),
-		.out = make_tmp(nb, "out", i, stream_out(work)),
+		.in = make_room(nb, "in", i, stream_in(work), work->sbuf ? (int)i : -1),
+		.out = make_room(nb, "out", i, stream_out(work),
+				 work->sbuf ? (int)(STREAM_WORKS + i) : -1),
 		.sem = nb_sem(nb, false),
 	};
+	struct nb_side inputs[STREAM_TENSORS], outputs[STREAM_TENSORS];
 	const struct nb_collective what = {
 		.op = ops[work->op].op, .reduce = ops[work->op].reduce,
-		.dtype = NEURON_DTYPE_FP32, .input = parts.in, .output = parts.out,
+		.dtype = NEURON_DTYPE_FP32, .input = parts.in.var, .output = parts.out.var,
+		.inputs = inputs, .outputs = outputs, .nr_parts = work->tensors,
 		.ranks = work->ranks, .group_size = work->size,
 		.nr_groups = work->nr_ranks / work->size, .stream = work->stream,
+		.pairs = to_second, .nr_pairs = work->op == STREAM_SEND,
 		.semaphore = parts.sem,
 	};
 	char name[16];
 
+	share(work, &parts.in, inputs);
+	share(work, &parts.out, outputs);
 	snprintf(name, sizeof(name), "start%u", i);
 	parts.start = nb_collective(nb, name, &what);
 	snprintf(name, sizeof(name), "q%u", i);
@@ -87,8 +117,10 @@ static void emit(struct nb_program *nb, const struct stream_work *works, unsigne
 		uint64_t bytes = stream_in(&works[i]) * sizeof(float);
 
 		if (!works[i].bare)
-			nb_dma(nb, parts[i].queue, nb_linear(parts[i].in, 0, bytes),
-			       nb_linear(x, at, bytes), -1);
+			nb_dma(nb, parts[i].queue, parts[i].in, nb_linear(x, at, bytes), -1);
+		/* What stays where nobody sends. */
+		if (works[i].op == STREAM_SEND)
+			nb_dma(nb, parts[i].queue, parts[i].out, nb_linear(x, at, bytes), -1);
 		at += bytes;
 		if (works[i].after < 0)
 			start(nb, &parts[i], one);
@@ -104,8 +136,7 @@ static void emit(struct nb_program *nb, const struct stream_work *works, unsigne
 
 		nb_wait(nb_nop(nb, NEURON_ENGINE_SYNC), parts[i].sem, 1);
 		if (!works[i].bare)
-			nb_dma(nb, parts[i].queue, nb_linear(y, at, bytes),
-			       nb_linear(parts[i].out, 0, bytes), -1);
+			nb_dma(nb, parts[i].queue, nb_linear(y, at, bytes), parts[i].out, -1);
 		at += bytes;
 	}
 	nb_halt(nb, NEURON_ENGINE_SYNC);
@@ -166,6 +197,10 @@ static void expect_one(const struct stream_work *work, const uint32_t *group, un
 	size_t first = work->op == STREAM_SCATTER ? at + (size_t)me * work->floats : at;
 	unsigned int i, k;
 
+	if (work->op == STREAM_SEND) {
+		memcpy(y, x[group[me == 1 ? 0 : me]] + at, work->floats * sizeof(float));
+		return;
+	}
 	for (i = 0; work->op != STREAM_GATHER && i < work->floats; i++)
 		y[i] = fold(work, group, x, first + i);
 	for (k = 0; work->op == STREAM_GATHER && k < work->size; k++)

@@ -9,16 +9,23 @@
 
 #define STREAM_WORKS	40
 #define STREAM_RANKS	16
+#define STREAM_TENSORS	4
 
-enum stream_op { STREAM_SUM, STREAM_MOST, STREAM_SCATTER, STREAM_GATHER, STREAM_OPS };
+enum stream_op {
+	STREAM_SUM, STREAM_MOST, STREAM_SCATTER, STREAM_GATHER, STREAM_SEND, STREAM_OPS
+};
 
 /**
  * struct stream_work - a collective of fp32
- * @op: sum, maximum, sum of a block for each rank, or all of all ranks
+ * @op: sum, maximum, sum of a block for each rank, all of all ranks, or what the first rank of a
+ *	group sends to the second one; the others keep what they have
  * @stream: where it is done
  * @floats: of a block
  * @ranks: @nr_ranks of them, groups of @size ranks each
  * @after: it is started when that one is complete; -1: at once
+ * @tensors: a list of so many tensors, at most STREAM_TENSORS, which share the floats of a block;
+ *	0: no list
+ * @sbuf: those lie in SBUF, of at most STREAM_IN_SBUF bytes
  * @bare: what it takes and gives is not copied, so that nothing else takes time
  */
 struct stream_work {
@@ -29,8 +36,13 @@ struct stream_work {
 	unsigned int nr_ranks;
 	unsigned int size;
 	int after;
+	unsigned int tensors;
+	bool sbuf;
 	bool bare;
 };
+
+/* What a list has in SBUF at most: a partition. */
+#define STREAM_IN_SBUF	(64u << 10)
 
 /* Floats that it takes and gives. */
 unsigned int stream_in(const struct stream_work *work);

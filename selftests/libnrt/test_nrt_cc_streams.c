@@ -24,7 +24,7 @@
 #define MAX_STREAMS	3
 #define LIMIT_S		300
 #define ROUNDS		3
-#define CHANCES		8
+#define CHANCES		12
 #define MANY_FLOATS	(1u << 20)
 #define LONG_MS		120000
 #define SUMS		8
@@ -198,11 +198,20 @@ static struct stream_work any_work(unsigned int streams, unsigned int ranks, uin
 	unsigned int stream = stream_next(seed) % streams;
 	unsigned int floats = 1 + stream_next(seed) % most[stream_next(seed) % 3];
 	unsigned int size = stream_next(seed) % 2 ? ranks : 2;
+	struct stream_work work = work_of(op, stream, floats, ranks, size, stream_next(seed) % 2);
 
-	return work_of(op, stream, floats, ranks, size, stream_next(seed) % 2);
+	/* As many of them have no list as have one. */
+	if (stream_next(seed) % 2)
+		work.tensors = 1 + stream_next(seed) % STREAM_TENSORS;
+	if (work.tensors > floats)
+		work.tensors = floats;
+	if (work.tensors && stream_in(&work) * sizeof(float) <= STREAM_IN_SBUF &&
+	    stream_out(&work) * sizeof(float) <= STREAM_IN_SBUF)
+		work.sbuf = stream_next(seed) % 2;
+	return work;
 }
 
-/* Streams, operations, sizes, groups and starts by chance. */
+/* Streams, operations, sizes, groups, lists, SBUF and starts by chance. */
 TEST_F_TIMEOUT(core, by_chance, LIMIT_S)
 {
 	struct stream_work works[STREAM_WORKS];
@@ -249,6 +258,63 @@ TEST_F_TIMEOUT(streams, crowded, LIMIT_S)
 	for (i = 0; i < ROUNDS; i++)
 		expect(_metadata, self->group.rank, ranks, stream_execute, NRT_SUCCESS);
 	unload_all(&self->group);
+}
+
+/* The ranks of a world load, and do not agree. The world goes on. */
+static void expect_disagreement(struct __test_metadata *_metadata, struct group *group,
+				const char *text)
+{
+	const char *log;
+	unsigned int i;
+
+	rig_catch();
+	stream_threads(group->rank, 4, stream_load);
+	log = rig_caught();
+	EXPECT_TRUE(rig_has(log, text)) TH_LOG("%s", log);
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(NRT_INVALID, group->rank[i].status);
+	unload_all(group);
+}
+
+/* Each operation, of lists in HBM and in SBUF on all streams; some ranks get nothing. */
+TEST_F_TIMEOUT(core, lists, LIMIT_S)
+{
+	struct stream_work works[2 * STREAM_OPS];
+	unsigned int i, ranks = 4;
+
+	for (i = 0; i < 2 * STREAM_OPS; i++) {
+		works[i] = work_of(i % STREAM_OPS, i % self->group.streams, 70 + i, ranks,
+				   i % 3 ? ranks : 2, i % 2);
+		works[i].tensors = 1 + i % STREAM_TENSORS;
+		works[i].sbuf = i >= STREAM_OPS;
+	}
+	set_ranks(&self->group, ranks, works, 2 * STREAM_OPS);
+	expect(_metadata, self->group.rank, ranks, stream_load, NRT_SUCCESS);
+	for (i = 0; i < ROUNDS; i++)
+		expect(_metadata, self->group.rank, ranks, stream_execute, NRT_SUCCESS);
+}
+
+/* One rank has a list in SBUF, the others in HBM: that is no matter. Its sizes are. */
+TEST_F_TIMEOUT(core, other_lists, LIMIT_S)
+{
+	struct stream_work work = work_of(STREAM_GATHER, 0, 40, 4, 4, false);
+	unsigned int i;
+
+	work.tensors = 3;
+	set_ranks(&self->group, 4, &work, 1);
+	for (i = 0; i < 4; i++)
+		self->group.rank[i].joins = true;
+	self->group.rank[2].works[0].sbuf = true;
+	expect(_metadata, self->group.rank, 4, stream_load, NRT_SUCCESS);
+	expect(_metadata, self->group.rank, 4, stream_execute, NRT_SUCCESS);
+	unload_all(&self->group);
+	for (i = 0; i < 4; i++)
+		self->group.rank[i].joins = false;
+	self->group.rank[2].works[0].tensors = 2;
+	expect_disagreement(_metadata, &self->group, "sizes of tensors in a list");
+	self->group.rank[2].works[0].tensors = 3;
+	expect(_metadata, self->group.rank, 4, stream_load, NRT_SUCCESS);
+	expect(_metadata, self->group.rank, 4, stream_execute, NRT_SUCCESS);
 }
 
 /*
@@ -447,22 +513,6 @@ TEST_F_TIMEOUT(core, no_such_stream, LIMIT_S)
 	}
 	expect(_metadata, self->group.rank, 2, stream_load, NRT_SUCCESS);
 	expect(_metadata, self->group.rank, 2, stream_execute, NRT_SUCCESS);
-}
-
-/* The ranks of a world load, and do not agree. The world goes on. */
-static void expect_disagreement(struct __test_metadata *_metadata, struct group *group,
-				const char *text)
-{
-	const char *log;
-	unsigned int i;
-
-	rig_catch();
-	stream_threads(group->rank, 4, stream_load);
-	log = rig_caught();
-	EXPECT_TRUE(rig_has(log, text)) TH_LOG("%s", log);
-	for (i = 0; i < 4; i++)
-		EXPECT_EQ(NRT_INVALID, group->rank[i].status);
-	unload_all(group);
 }
 
 TEST_F_TIMEOUT(streams, ranks_that_do_not_agree, LIMIT_S)
