@@ -221,8 +221,7 @@ static bool gets_nothing(const struct nrt_cc_request *request)
 static NRT_STATUS add_list(struct nrt_cc_items *items, const struct neff_collective *collective,
 			   struct nrt_error *error)
 {
-	const uint64_t blocks[] = { neff_scatters(collective) ? collective->group_size : 1,
-				    neff_gathers(collective) ? collective->group_size : 1 };
+	const uint64_t blocks[] = { neff_in_blocks(collective), neff_out_blocks(collective) };
 	struct nrt_cc_part *part = &items->part[items->nr - 1];
 	const bool only_in = gets_nothing(&items->item[items->nr - 1].request);
 	unsigned int i, nr = collective->nr_parts * (only_in ? 1 : 2);
@@ -265,6 +264,7 @@ static struct nrt_cc_request request_of(const struct nrt_model *model, unsigned 
 			.pairs = collective->nr_pairs ? collective->pairs : NULL,
 			.nr_pairs = collective->nr_pairs,
 			.root = collective->root,
+			.nr_channels = collective->nr_channels,
 			.priority = collective->priority,
 			.stream = collective->stream,
 			.tensors = hash_parts(collective),
@@ -285,7 +285,8 @@ static bool is_same(const struct nrt_cc_request *a, const struct nrt_cc_request 
 	       x->op == y->op && x->reduce == y->reduce && x->dtype == y->dtype &&
 	       x->count == y->count && x->in_place == y->in_place && x->root == y->root &&
 	       x->recv_counts_known == y->recv_counts_known && x->has_rdispls == y->has_rdispls &&
-	       x->priority == y->priority && x->nr_pairs == y->nr_pairs &&
+	       x->priority == y->priority && x->nr_channels == y->nr_channels &&
+	       x->nr_pairs == y->nr_pairs &&
 	       (!x->nr_pairs || !memcmp(x->pairs, y->pairs, x->nr_pairs * sizeof(*x->pairs)));
 }
 

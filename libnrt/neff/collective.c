@@ -35,9 +35,8 @@ static NRT_STATUS read_op(struct reader *reader)
 	const char *ops[NRT_PLAN_NR_OPS], *reduces[NRT_PLAN_NR_REDUCES];
 	unsigned int i, op, reduce;
 
-	/* A ring is a permute with a list. */
 	for (i = 0; i < NRT_PLAN_NR_OPS; i++)
-		ops[i] = i == NRT_PLAN_PERMUTE_RING ? NULL : nrt_plan_op_name(i);
+		ops[i] = nrt_plan_op_name(i);
 	if (neff_json_choice(reader->object, reader->where, "op", ops, NRT_PLAN_NR_OPS, &op,
 			     reader->error))
 		return reader->error->status;
@@ -50,6 +49,22 @@ static NRT_STATUS read_op(struct reader *reader)
 			     NRT_PLAN_NR_REDUCES, &reduce, reader->error))
 		return reader->error->status;
 	reader->to->reduce = (enum nrt_plan_reduce)reduce;
+	return NRT_SUCCESS;
+}
+
+static NRT_STATUS read_channels(struct reader *reader)
+{
+	const bool has = reader->to->op == NRT_PLAN_PERMUTE_RING;
+	int64_t channels = 0;
+
+	if (!has && json_object_object_get_ex(reader->object, "channels", NULL))
+		return nrt_error_set(reader->error, NRT_INVALID,
+				     "NEFF: %s: only op \"%s\" has \"channels\"; leave it out",
+				     reader->where, nrt_plan_op_name(NRT_PLAN_PERMUTE_RING));
+	if (has && neff_json_int_or(reader->object, reader->where, "channels", 1,
+				    NEFF_MAX_CHANNELS, 1, &channels, reader->error))
+		return reader->error->status;
+	reader->to->nr_channels = (unsigned int)channels;
 	return NRT_SUCCESS;
 }
 
@@ -210,8 +225,7 @@ static NRT_STATUS add_sizes(struct reader *reader, unsigned int input, uint64_t 
 {
 	struct neff_collective *to = reader->to;
 	const struct neff_var *vars = reader->graph->vars;
-	uint64_t per = neff_scatters(to) ? to->group_size : 1;
-	uint64_t more = neff_gathers(to) ? to->group_size : 1;
+	uint64_t per = neff_in_blocks(to), more = neff_out_blocks(to);
 	uint64_t block = per * nrt_plan_type_size(to->dtype);
 
 	if (!block)
@@ -454,7 +468,7 @@ static NRT_STATUS try_plan(struct reader *reader)
 		.op = to->op, .reduce = to->reduce, .dtype = (uint8_t)to->dtype,
 		.count = to->count, .nr_ranks = to->group_size, .pairs = to->pairs,
 		.nr_pairs = to->nr_pairs, .root = to->root, .in_place = to->in_place,
-		.priority = to->priority, .stream = to->stream,
+		.priority = to->priority, .stream = to->stream, .nr_channels = to->nr_channels,
 		.recv_counts_known = to->recv_counts_known, .has_rdispls = to->has_rdispls,
 	};
 	struct nrt_plan *plan;
@@ -471,16 +485,16 @@ static NRT_STATUS read_one(struct reader *reader)
 {
 	static const char *const allowed[] = {
 		"op", "reduce", "dtype", "input", "output", "inputs", "outputs",
-		"replica_groups", "pairs", "root", "priority", "stream", "semaphore", "metadata",
-		"recv_counts_known", "has_rdispls",
+		"replica_groups", "pairs", "channels", "root", "priority", "stream", "semaphore",
+		"metadata", "recv_counts_known", "has_rdispls",
 		NULL,
 	};
 
 	if (neff_json_object(reader->object, reader->where, reader->error))
 		return reader->error->status;
 	if (neff_json_only(reader->object, reader->where, allowed, reader->error) ||
-	    read_op(reader) || read_numbers(reader) || read_groups(reader) ||
-	    read_pairs(reader) || read_tensors(reader))
+	    read_op(reader) || read_channels(reader) || read_numbers(reader) ||
+	    read_groups(reader) || read_pairs(reader) || read_tensors(reader))
 		return reader->error->status;
 	return try_plan(reader);
 }

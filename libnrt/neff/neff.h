@@ -220,6 +220,7 @@ struct neff_desc {
  * struct neff_collective - a collective that the graph starts
  * @op, @reduce, @dtype, @count, @pairs, @nr_pairs, @root, @priority: as of struct nrt_plan_ask
  * @recv_counts_known, @has_rdispls: likewise
+ * @nr_channels: of PERMUTE_RING; else 0
  * @in_place: @input is @output
  * @input, @output: indexes of variables; of no meaning for a barrier or with parts
  * @parts, @nr_parts: of a list of tensors: @nr_parts inputs, then as many outputs; else none
@@ -237,6 +238,7 @@ struct neff_collective {
 	struct nrt_plan_pair *pairs;
 	unsigned int nr_pairs;
 	unsigned int root;
+	unsigned int nr_channels;
 	uint8_t priority;
 	uint8_t stream;
 	uint16_t place;
@@ -269,18 +271,35 @@ static inline bool neff_has_metadata(const struct neff_collective *collective)
 	return nrt_plan_varies(collective->op);
 }
 
-/* Is the input, or the output, a block for each rank of the group? */
-static inline bool neff_scatters(const struct neff_collective *collective)
+/* Blocks of the input and of the output, see plan/plan.h. */
+static inline unsigned int neff_in_blocks(const struct neff_collective *collective)
 {
-	return collective->op == NRT_PLAN_REDUCE_SCATTER ||
-	       collective->op == NRT_PLAN_REDUCE_SCATTER_V ||
-	       collective->op == NRT_PLAN_ALL_TO_ALL || collective->op == NRT_PLAN_ALL_TO_ALL_V;
+	switch (collective->op) {
+	case NRT_PLAN_REDUCE_SCATTER:
+	case NRT_PLAN_REDUCE_SCATTER_V:
+	case NRT_PLAN_ALL_TO_ALL:
+	case NRT_PLAN_ALL_TO_ALL_V:
+		return collective->group_size;
+	case NRT_PLAN_PERMUTE_RING:
+		return collective->nr_channels * (collective->reduce ? 2 : 1);
+	default:
+		return 1;
+	}
 }
 
-static inline bool neff_gathers(const struct neff_collective *collective)
+static inline unsigned int neff_out_blocks(const struct neff_collective *collective)
 {
-	return collective->op == NRT_PLAN_ALL_GATHER || collective->op == NRT_PLAN_ALL_GATHER_V ||
-	       collective->op == NRT_PLAN_ALL_TO_ALL || collective->op == NRT_PLAN_ALL_TO_ALL_V;
+	switch (collective->op) {
+	case NRT_PLAN_ALL_GATHER:
+	case NRT_PLAN_ALL_GATHER_V:
+	case NRT_PLAN_ALL_TO_ALL:
+	case NRT_PLAN_ALL_TO_ALL_V:
+		return collective->group_size;
+	case NRT_PLAN_PERMUTE_RING:
+		return collective->nr_channels;
+	default:
+		return 1;
+	}
 }
 
 /* Does it write the counts that a rank receives? */

@@ -16,16 +16,35 @@ static const struct {
 	[STREAM_SCATTER] = { "reduce_scatter", "add" },
 	[STREAM_GATHER] = { "all_gather", NULL },
 	[STREAM_SEND] = { "permute", NULL },
+	[STREAM_RINGS] = { "permute_implicit", NULL },
+	[STREAM_SUM_RINGS] = { "permute_implicit", "add" },
 };
 
 unsigned int stream_in(const struct stream_work *work)
 {
-	return work->floats * (work->op == STREAM_SCATTER ? work->size : 1);
+	switch (work->op) {
+	case STREAM_SCATTER:
+		return work->floats * work->size;
+	case STREAM_RINGS:
+		return work->floats * STREAM_CHANNELS;
+	case STREAM_SUM_RINGS:
+		return work->floats * STREAM_CHANNELS * 2;
+	default:
+		return work->floats;
+	}
 }
 
 unsigned int stream_out(const struct stream_work *work)
 {
-	return work->floats * (work->op == STREAM_GATHER ? work->size : 1);
+	switch (work->op) {
+	case STREAM_GATHER:
+		return work->floats * work->size;
+	case STREAM_RINGS:
+	case STREAM_SUM_RINGS:
+		return work->floats * STREAM_CHANNELS;
+	default:
+		return work->floats;
+	}
 }
 
 /* --- On the chip --- */
@@ -87,6 +106,7 @@ static struct parts make_parts(struct nb_program *nb, const struct stream_work *
 		.ranks = work->ranks, .group_size = work->size,
 		.nr_groups = work->nr_ranks / work->size, .stream = work->stream,
 		.pairs = to_second, .nr_pairs = work->op == STREAM_SEND,
+		.channels = STREAM_CHANNELS * (work->op >= STREAM_RINGS),
 		.semaphore = parts.sem,
 	};
 	char name[16];
@@ -191,6 +211,20 @@ static float fold(const struct stream_work *work, const uint32_t *group, const f
 	return sum;
 }
 
+/* @x: what the rank has that each block comes from. */
+static void expect_rings(const struct stream_work *work, const float *const x[STREAM_CHANNELS],
+			 float *y)
+{
+	const unsigned int second = work->floats * STREAM_CHANNELS;
+	unsigned int c, i, k;
+
+	for (c = 0; c < STREAM_CHANNELS; c++)
+		for (i = 0; i < work->floats; i++) {
+			k = c * work->floats + i;
+			y[k] = x[c][k] + (work->op == STREAM_SUM_RINGS ? x[c][second + k] : 0);
+		}
+}
+
 static void expect_one(const struct stream_work *work, const uint32_t *group, unsigned int me,
 		       const float *const *x, size_t at, float *y)
 {
@@ -199,6 +233,13 @@ static void expect_one(const struct stream_work *work, const uint32_t *group, un
 
 	if (work->op == STREAM_SEND) {
 		memcpy(y, x[group[me == 1 ? 0 : me]] + at, work->floats * sizeof(float));
+		return;
+	}
+	if (work->op >= STREAM_RINGS) {
+		expect_rings(work, (const float *const[]){
+			x[group[(me + work->size - 1) % work->size]] + at,
+			x[group[(me + 1) % work->size]] + at,
+		}, y);
 		return;
 	}
 	for (i = 0; work->op != STREAM_GATHER && i < work->floats; i++)

@@ -10,15 +10,18 @@
 #define STREAM_WORKS	40
 #define STREAM_RANKS	16
 #define STREAM_TENSORS	4
+#define STREAM_CHANNELS	2
 
 enum stream_op {
-	STREAM_SUM, STREAM_MOST, STREAM_SCATTER, STREAM_GATHER, STREAM_SEND, STREAM_OPS
+	STREAM_SUM, STREAM_MOST, STREAM_SCATTER, STREAM_GATHER, STREAM_SEND, STREAM_RINGS,
+	STREAM_SUM_RINGS, STREAM_OPS
 };
 
 /**
  * struct stream_work - a collective of fp32
  * @op: sum, maximum, sum of a block for each rank, all of all ranks, or what the first rank of a
- *	group sends to the second one; the others keep what they have
+ *	group sends to the second one; the others keep what they have. Rings: a block goes to the
+ *	next rank, the other one to the rank before; with sums: each of them with another one added
  * @stream: where it is done
  * @floats: of a block
  * @ranks: @nr_ranks of them, groups of @size ranks each

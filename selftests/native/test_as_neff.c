@@ -66,6 +66,7 @@ static const char everything[] =
 	".collective reduced all_reduce max bf16 passing scratch2 b groups 3 1 2 / 0 4 (2 + 3) priority 2 stream 3\n"
 	".collective \"moved \\\"on\\\"\" permute fp32 x2 \"w2\" s9 groups 0 1 pairs 0:1 1:0\n"
 	".collective all barrier s9 groups 0 1 2 3 stream 1\n"
+	".collective around permute_implicit fp32 x2 \"w2\" s9 groups 0 1 channels 2\n"
 	".collective spread broadcast bf16 passing \"passing\" s9 groups 4 5 root 1\n"
 	".peer next 1 scratch\n"
 	".peer_sem next_sems 1 b 2\n"
@@ -376,6 +377,8 @@ static void collectives_that_are_refused(void **state)
 		{ ".collective c all_sum fp32 a b s groups 0 1",
 		  "no collective operation \"all_sum\"" },
 		{ ".collective c permute_ring fp32 a b s groups 0 1", "no collective operation" },
+		{ ".collective c permute_implicit fp32 a b s groups 0 1 channels 5", "channels" },
+		{ ".collective c permute fp32 a b s groups 0 1 pairs 0:1 channels 1", "channels" },
 		{ ".collective c all_reduce fp32 a b s groups 0 1", "expected add, min or max" },
 		{ ".collective c all_gather add fp32 a b s groups 0 1", "add" },
 		{ ".collective c all_reduce add a b s groups 0 1", "type" },

@@ -121,12 +121,16 @@ static void good_collectives(void **state)
 	(void)state;
 	if (rig_read_text(COLLECTIVES(ENTRY("all_gather", "x", "y", PAIR) ", "
 				      ENTRY("permute", "x", "x", TURN ", 'stream': 3") ", "
-				      ENTRY("all_gatherv", "x", "y", PAIR KNOWN)),
+				      ENTRY("all_gatherv", "x", "y", PAIR KNOWN) ", "
+				      ENTRY("permute_implicit", "y", "x",
+					    PAIR ", 'reduce': 'max', 'channels': 2")),
 			  NULL, &neff, &error))
 		fail_msg("%s", error.text);
+	assert_int_equal(neff->graphs[0].collectives[3].nr_channels, 2);
+	assert_int_equal(neff->graphs[0].collectives[3].count, 8);
 	third = &neff->graphs[0].collectives[2];
 	second = &neff->graphs[0].collectives[1];
-	assert_int_equal(neff->graphs[0].nr_collectives, 3);
+	assert_int_equal(neff->graphs[0].nr_collectives, 4);
 	assert_int_equal(neff->graphs[0].collectives[0].count, 16);
 	assert_int_equal(neff->graphs[0].collectives[0].stream, 0);
 	assert_int_equal(second->stream, 3);
@@ -225,8 +229,20 @@ static void bad_collectives(void **state)
 		{ COLLECTIVES(""), "'s': starts collective 0, and 'collectives' has 0" },
 		{ COLLECTIVES(ENTRY("all", "x", "x", PAIR)),
 		  "op 'all' is not supported, only all_reduce, " },
-		{ COLLECTIVES(ENTRY("permute_implicit", "x", "x", PAIR)),
-		  "op 'permute_implicit' is not supported" },
+		{ COLLECTIVES(ENTRY("permute_ring", "x", "x", PAIR)),
+		  "op 'permute_ring' is not supported" },
+		{ COLLECTIVES(ENTRY("permute", "x", "x", PAIR ", 'channels': 1")),
+		  "only op 'permute_implicit' has 'channels'; leave it out" },
+		{ COLLECTIVES(ENTRY("permute_implicit", "x", "x", PAIR ", 'channels': 0")),
+		  "'channels' is 0, outside of 1 to 4" },
+		{ COLLECTIVES(ENTRY("permute_implicit", "x", "x", PAIR ", 'channels': 5")),
+		  "'channels' is 5, outside of 1 to 4" },
+		{ COLLECTIVES(ENTRY("permute_implicit", "m", "m", PAIR ", 'channels': 4")),
+		  "input 'm' has 24 bytes, not a multiple of 16" },
+		{ COLLECTIVES(ENTRY("permute_implicit", "x", "x", PAIR ", 'reduce': 'add'")),
+		  "input 'x' has 64 bytes, so output 'x' must have 32" },
+		{ COLLECTIVES(ENTRY("permute_implicit", "x", "x", PAIR ", 'pairs': [ [ 0, 1 ] ]")),
+		  "only op 'permute' has 'pairs'" },
 		{ COLLECTIVES(ENTRY("all_gatherv", "x", "y", PAIR)), "'metadata' is missing" },
 		{ COLLECTIVES(ENTRY("all_gatherv", "x", "y", PAIR ", 'metadata': 'x'")),
 		  "3 rows of uint32, 24 bytes, and 'x' has 64" },

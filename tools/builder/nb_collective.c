@@ -334,6 +334,8 @@ static json_object *nb_entry_json(const struct nb_program *nb,
 	if (what->nr_pairs)
 		json_object_object_add(object, "pairs",
 				       nb_lists_json(entry->pairs, 2, what->nr_pairs));
+	if (what->channels > 1)
+		nb_put_int(object, "channels", what->channels);
 	if (what->metadata)
 		nb_put_string(object, "metadata", nb->var[what->metadata - 1].name);
 	if (what->recv_counts_known)

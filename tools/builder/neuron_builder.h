@@ -115,9 +115,10 @@ struct nb_side {
 
 /**
  * struct nb_collective - a collective of all ranks that nrt_load_collectives() names
- * @op: "all_reduce", "reduce_scatter", "all_gather", "alltoall", "permute", "broadcast",
- *	"barrier", "reduce_scatterv", "all_gatherv" or "alltoallv"
- * @reduce: "add", "min" or "max", of the first two and "reduce_scatterv"; else NULL
+ * @op: "all_reduce", "reduce_scatter", "all_gather", "alltoall", "permute", "permute_implicit",
+ *	"broadcast", "barrier", "reduce_scatterv", "all_gatherv" or "alltoallv"
+ * @reduce: "add", "min" or "max", of the first two and "reduce_scatterv"; of "permute_implicit"
+ *	one of them or NULL; else NULL
  * @dtype: of the elements
  * @input, @output: variables in HBM: an nb_input() (only to read), nb_output(), nb_tmp() or
  *	nb_virtual(); not used by a barrier
@@ -141,6 +142,9 @@ struct nb_side {
  *	"reduce_scatterv" the first two rows
  * @recv_counts_known: the third row is not written
  * @has_rdispls: there is a fourth row; else the block of each rank has its place in @output
+ * @channels: of "permute_implicit": 1 to NEFF_MAX_CHANNELS rings, each of which passes on a block
+ *	of the input; with @reduce there are twice as many, and each ring passes on what a block of
+ *	the first half and one of the second come to. 0 is 1
  *
  * The lists are copied.
  */
@@ -165,6 +169,7 @@ struct nb_collective {
 	int metadata;
 	bool recv_counts_known;
 	bool has_rdispls;
+	unsigned int channels;
 };
 
 /*

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "as_unit.h"
+#include "neuron/neff.h"
 #include "plan/plan.h"
 
 /* What a collective is, while its line is read; the lists have room for all words of the line. */
@@ -16,16 +17,16 @@ struct collective {
 	struct nb_side *inputs;
 	struct nb_side *outputs;
 	bool barrier;
+	bool rings;
 	bool varies;
 };
 
-/* A ring is a permute with a list. */
 static bool find_op(const char *name, enum nrt_plan_op *op)
 {
 	unsigned int i;
 
 	for (i = 0; i < NRT_PLAN_NR_OPS; i++)
-		if (i != NRT_PLAN_PERMUTE_RING && !strcmp(nrt_plan_op_name(i), name))
+		if (!strcmp(nrt_plan_op_name(i), name))
 			break;
 	*op = (enum nrt_plan_op)i;
 	return i < NRT_PLAN_NR_OPS;
@@ -49,7 +50,6 @@ static bool parse_op(struct as_unit *unit, struct collective *collective)
 {
 	const struct as_token *token = as_peek(unit);
 	enum nrt_plan_op op;
-	bool reduces;
 
 	collective->op = as_take_name(unit, "an operation");
 	if (!collective->op)
@@ -58,10 +58,11 @@ static bool parse_op(struct as_unit *unit, struct collective *collective)
 		return as_error(unit, token, "no collective operation \"%s\"", collective->op);
 	collective->barrier = op == NRT_PLAN_BARRIER;
 	collective->varies = nrt_plan_varies(op);
-	reduces = nrt_plan_reduces(op);
-	if (reduces)
+	collective->rings = op == NRT_PLAN_PERMUTE_RING;
+	if (nrt_plan_can_reduce(op))
 		collective->reduce = take_reduce(unit);
-	return !reduces || collective->reduce || as_expected(unit, "add, min or max");
+	return !nrt_plan_reduces(op) || collective->reduce ||
+	       as_expected(unit, "add, min or max");
 }
 
 /* (SIDE, ...) */
@@ -125,7 +126,8 @@ static bool at_rank(struct as_unit *unit)
 	const struct as_token *token = as_peek(unit);
 
 	return token->kind != AS_END && token->kind != '/' && !as_token_is(token, "pairs") &&
-	       !as_token_is(token, "metadata") && !as_token_is(token, "root") &&
+	       !as_token_is(token, "channels") && !as_token_is(token, "metadata") &&
+	       !as_token_is(token, "root") &&
 	       !as_token_is(token, "priority") && !as_token_is(token, "stream");
 }
 
@@ -227,6 +229,8 @@ static bool parse(struct as_unit *unit, struct collective *collective)
 		return as_memory(unit);
 	return parse_op(unit, collective) && parse_tensors(unit, collective) &&
 	       parse_groups(unit, collective) && parse_pairs(unit, collective) &&
+	       (!collective->rings ||
+		parse_number(unit, "channels", NEFF_MAX_CHANNELS, &what->channels)) &&
 	       parse_metadata(unit, collective) &&
 	       parse_number(unit, "root", NRT_PLAN_MAX_RANKS - 1, &what->root) &&
 	       parse_number(unit, "priority", NRT_PLAN_PRIORITIES - 1, &what->priority) &&

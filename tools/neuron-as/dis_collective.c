@@ -102,6 +102,8 @@ static void put_rest(struct dis *dis, const struct neff_collective *collective)
 	for (i = 0; i < collective->nr_pairs; i++)
 		fprintf(dis->out, " %u:%u", collective->pairs[i].source,
 			collective->pairs[i].target);
+	if (collective->nr_channels > 1)
+		fprintf(dis->out, " channels %u", collective->nr_channels);
 	put_metadata(dis, collective);
 	if (collective->root)
 		fprintf(dis->out, " root %u", collective->root);

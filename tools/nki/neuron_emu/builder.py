@@ -36,7 +36,7 @@ class Collective(ctypes.Structure):
                 ("root", UINT),
                 ("priority", UINT), ("stream", UINT), ("semaphore", ctypes.c_int),
                 ("metadata", ctypes.c_int), ("recv_counts_known", ctypes.c_bool),
-                ("has_rdispls", ctypes.c_bool)]
+                ("has_rdispls", ctypes.c_bool), ("channels", UINT)]
 
 
 class Schedule(ctypes.Structure):
