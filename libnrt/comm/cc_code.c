@@ -211,6 +211,19 @@ static uint32_t number_windows(struct nrt_cc_code *code, struct cc_piece *pieces
 	return next - 1;
 }
 
+/* Parts that no model starts are barriers of a stream whose collectives share semaphores. */
+static NRT_STATUS too_many(const struct nrt_cc_code *code, uint32_t windows,
+			   struct nrt_error *error)
+{
+	unsigned int i, barriers = 0;
+
+	for (i = 0; i < code->nr_parts; i++)
+		barriers += !code->parts[i].signal.used;
+	return nrt_error_set(error, NRT_RESOURCE,
+			     "%u collectives of a stream, and %u barriers between them, need %u windows of a CC-core, which has %u: give other streams some, or combine tensors in lists",
+			     code->nr_parts - barriers, barriers, windows, NEURON_MAX_WINDOWS - 1);
+}
+
 static NRT_STATUS build(struct nrt_cc_code *code, struct nrt_error *error)
 {
 	struct cc_piece *pieces = calloc(code->nr_parts, sizeof(*pieces));
@@ -225,9 +238,7 @@ static NRT_STATUS build(struct nrt_cc_code *code, struct nrt_error *error)
 		status = cc_program_build(pieces, code->nr_parts, W_CONSTANTS, &code->program,
 					  error);
 	else
-		status = nrt_error_set(error, NRT_RESOURCE,
-				       "%u collectives of a stream, with barriers between them, need %u windows of a CC-core, which has %u: give other streams some, or combine tensors in lists",
-				       code->nr_parts, windows, NEURON_MAX_WINDOWS - 1);
+		status = too_many(code, windows, error);
 	free(pieces);
 	if (status || nrt_view_init(&code->view, windows, error))
 		return error->status;
@@ -470,6 +481,17 @@ static bool has_begun(const char *dump)
 	       status != NEURON_CORE_IDLE;
 }
 
+/* Does a part before @part start by the same semaphore? Then that may be the one that was not. */
+static bool shares_start(const struct nrt_cc_code *code, const struct nrt_cc_part *part)
+{
+	const struct nrt_cc_part *other;
+
+	for (other = code->parts; other < part; other++)
+		if (other->signal.used && other->signal.start == part->signal.start)
+			return true;
+	return false;
+}
+
 /* From the dump of a job that hung. The part in which it did, and what it waits for. */
 static const struct nrt_cc_part *describe_hang(struct nrt_cc_code *code, uint64_t job, char *text,
 					       size_t size, enum nrt_cc_wait *waits)
@@ -503,7 +525,9 @@ static const struct nrt_cc_part *describe_hang(struct nrt_cc_code *code, uint64_
 	if (*text && wait &&
 	    sscanf(wait, "\nwait sync: semaphore %u value %d", &sem, &value) == 2) {
 		if (sem >= NRT_PLAN_MAX_SEMS) {
-			snprintf(text, size, ", before step 0: the model has not started it");
+			snprintf(text, size, ", before step 0: the model has not started it%s",
+				 shares_start(code, part) ?
+					 ", or one that is 16, 32, ... places before it" : "");
 			*waits = NRT_CC_FOR_MODEL;
 		}
 		sync = sem < part->first_sem ? NULL : find_wait(part, step, sem - part->first_sem);

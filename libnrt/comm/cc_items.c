@@ -276,18 +276,29 @@ static struct nrt_cc_request request_of(const struct nrt_model *model, unsigned 
 	return request;
 }
 
-/* Do both have the same plan, among the same ranks? Then they may follow each other as they are. */
-static bool is_same(const struct nrt_cc_request *a, const struct nrt_cc_request *b)
+static bool same_groups(const struct neff_collective *a, const struct neff_collective *b)
 {
-	const struct nrt_cc_run *x = &a->run, *y = &b->run;
+	return a->nr_groups == b->nr_groups && a->group_size == b->group_size &&
+	       !memcmp(a->ranks, b->ranks,
+		       (size_t)a->nr_groups * a->group_size * sizeof(*a->ranks));
+}
 
-	return a->nr == b->nr && !memcmp(a->ranks, b->ranks, a->nr * sizeof(*a->ranks)) &&
-	       x->op == y->op && x->reduce == y->reduce && x->dtype == y->dtype &&
+/* Do both have the same plan? */
+static bool same_plan(const struct nrt_cc_run *x, const struct nrt_cc_run *y)
+{
+	return x->op == y->op && x->reduce == y->reduce && x->dtype == y->dtype &&
 	       x->count == y->count && x->in_place == y->in_place && x->root == y->root &&
 	       x->recv_counts_known == y->recv_counts_known && x->has_rdispls == y->has_rdispls &&
 	       x->priority == y->priority && x->nr_channels == y->nr_channels &&
 	       x->nr_pairs == y->nr_pairs &&
 	       (!x->nr_pairs || !memcmp(x->pairs, y->pairs, x->nr_pairs * sizeof(*x->pairs)));
+}
+
+/* The same plan, among the same ranks? */
+static bool is_same(const struct nrt_cc_request *a, const struct nrt_cc_request *b)
+{
+	return a->nr == b->nr && !memcmp(a->ranks, b->ranks, a->nr * sizeof(*a->ranks)) &&
+	       same_plan(&a->run, &b->run);
 }
 
 /* Its plan is made. */
@@ -348,15 +359,18 @@ static unsigned int before(const struct nrt_cc_items *items, unsigned int index)
 /*
  * When all collectives have their semaphores in common, whoever posts one must know that the
  * collective before it is over at the rank that has it. So the ranks of a collective meet before
- * it, unless the one before it has the same plan.
+ * it, unless the one before it has the same plan among the same ranks. All groups count, so that
+ * all ranks of the model have the same barriers.
  */
 static NRT_STATUS add_barrier(struct nrt_cc_items *items, const struct nrt_cc_rights *rights,
 			      unsigned int index, struct nrt_error *error)
 {
-	const struct nrt_cc_request last = request_of(items->model, before(items, index));
+	const struct neff_collective *all = nrt_cc_graph(items->model)->collectives;
+	const unsigned int last = before(items, index);
+	const struct nrt_cc_run last_run = request_of(items->model, last).run;
 	struct nrt_cc_request request = request_of(items->model, index);
 
-	if (is_same(&last, &request))
+	if (same_groups(&all[last], &all[index]) && same_plan(&last_run, &request.run))
 		return NRT_SUCCESS;
 	request.run = (struct nrt_cc_run){
 		.op = NRT_PLAN_BARRIER,

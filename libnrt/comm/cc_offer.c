@@ -5,6 +5,15 @@
 
 #include "comm/cc_offer.h"
 
+/*
+ * What all ranks of a team say at a time of their items: room for some of the largest team, so that
+ * the memory is small, and so that models with many collectives are not the only ones with pieces.
+ */
+#define PIECE_BYTES	(64 * 1024)
+
+_Static_assert(PIECE_BYTES <= NRT_GATHER_MAX_BYTES, "a piece can be gathered");
+_Static_assert(PIECE_BYTES >= NRT_PLAN_MAX_RANKS * sizeof(struct nrt_cc_agreement), "one item of all");
+
 NRT_STATUS nrt_cc_offers_init(struct nrt_cc_offers *offers, struct nrt_cc_team *team,
 			      unsigned int room, struct nrt_error *error)
 {
@@ -83,7 +92,7 @@ static NRT_STATUS compare(const struct nrt_cc_offers *offers, enum nrt_cc_when w
 					     team->ranks[i], (unsigned long long)all[i].model);
 		if (all[i].nr != mine->nr)
 			return nrt_error_set(error, NRT_INVALID,
-					     "the ranks do not agree: the model of rank %u has %u collectives, that of rank %u has %u",
+					     "the ranks do not agree: the model of rank %u has %u collectives and barriers, that of rank %u has %u",
 					     team->ranks[team->me], mine->nr, team->ranks[i],
 					     all[i].nr);
 		if (compare_streams(team, all, i, error))
@@ -147,11 +156,14 @@ static NRT_STATUS gather_items(struct nrt_cc_offers *offers, const char *name,
 			       struct nrt_error *error)
 {
 	const unsigned int count = offers->team->nr, all = nrt_cc_offers_mine(offers)->nr;
-	const unsigned int most = NRT_GATHER_MAX_BYTES / (count * sizeof(*offers->items));
-	struct nrt_cc_agreement *piece = calloc((size_t)most * count, sizeof(*piece));
+	unsigned int most = PIECE_BYTES / (count * sizeof(*offers->items));
+	struct nrt_cc_agreement *piece;
 	NRT_STATUS status = NRT_SUCCESS;
 	unsigned int first, nr;
 
+	if (most > all)
+		most = all;
+	piece = calloc((size_t)most * count, sizeof(*piece));
 	free(offers->items);
 	offers->items = calloc((size_t)all * count, sizeof(*offers->items));
 	if (!piece || !offers->items)

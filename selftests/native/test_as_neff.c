@@ -196,7 +196,7 @@ static void parts_that_have_no_text(void **state)
 		text = as_disassemble(neff, size, NULL, error);
 		if (i) {
 			assert_null(text);
-			if (!strstr(error, "all of \"x\" in a list, which is too large"))
+			if (!strstr(error, "a part of \"x\" in a list that is too large"))
 				fail_msg("%s", error);
 		} else if (!text) {
 			fail_msg("%s", error);

@@ -14,7 +14,7 @@ import nki
 import nki.collectives as ncc
 import nki.isa as nisa
 import nki.language as nl
-from neuron_emu import builder, run
+from neuron_emu import builder, collectives, run
 
 RANKS = 4
 GROUPS = [[[0, 1, 2, 3]], [[0, 1], [2, 3]], [[3, 1, 0, 2]], [[2, 0], [1, 3]], [[0], [1], [2], [3]]]
@@ -380,6 +380,23 @@ def test_several_tensors_at_once(asked):
     assert asked == [2]
 
 
+def test_large_tensors_alone(asked, monkeypatch):
+    """A list would move them three times."""
+    monkeypatch.setattr(collectives, "ALONE_BYTES", 4 * 9 * 3)
+    groups = ncc.ReplicaGroup(GROUPS[0])
+
+    @nki.jit
+    def kernel(a, b):
+        outs = [like(a), like(b), like(a)]
+        ncc.all_reduce([a, b, a], outs, groups, nl.add)
+        return outs
+
+    a, b = numbers(4, 5), numbers(9, 3, seed=1)
+    for found, of in zip(zip(*neuron_emu.run_ranks(kernel, list(zip(a, b)))), (a, b, a)):
+        same(found, [sum(of)] * RANKS)
+    assert asked == [2, 1]
+
+
 def test_parts_of_tensors_at_once(asked):
     """Rows of a tensor go by way of others; blocks of all ranks lie one behind the other."""
     groups = ncc.ReplicaGroup(GROUPS[2])
@@ -661,6 +678,8 @@ ALL = [[0, 1, 2, 3]]
      ("dst has 1/4 of src's elements",)),
     (lambda a, o: ncc.all_reduce([a, a], [o, o], ncc.ReplicaGroup(ALL), nl.add),
      ("all_reduce: dsts are different tensors",)),
+    (lambda a, o: ncc.all_reduce([a, o], [o, like(a)], ncc.ReplicaGroup(ALL), nl.add),
+     ("no pair reads what another pair of the call writes", "in dsts of another pair")),
     (lambda a, o: ncc.all_to_all([nl.load(a)], [nl.load(a)], ncc.ReplicaGroup(ALL), 0),
      ("all_to_all: the tensors lie in HBM",)),
     (lambda a, o: ncc.collective_permute([a], [o], [(0, 1), (0, 2)]),

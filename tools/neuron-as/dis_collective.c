@@ -40,7 +40,7 @@ static bool put_list(struct dis *dis, const struct neff_side *parts, unsigned in
 	for (i = 0; i < nr; i++) {
 		if (!dis_side_fits(&parts[i]))
 			return dis_fail(dis,
-					"a collective has all of \"%s\" in a list, which is too large",
+					"a collective has a part of \"%s\" in a list that is too large",
 					dis->graph->vars[parts[i].var].name);
 		fputs(i ? ", " : " (", dis->out);
 		dis_side(dis, &parts[i]);

@@ -35,8 +35,8 @@ _MOVED = {1: "uint8", 2: "uint16", 4: "uint32"}
 # Of a NEFF (Documentation/libnrt/neff.rst).
 MOST = 1024
 MOST_TENSORS = 64
-# A part of a list has fewer bytes.
-MOST_BYTES = 1 << 32
+# From here on the two more passes through HBM of a list cost more than a collective does.
+ALONE_BYTES = 1 << 20
 MOST_LISTS = 16
 MOST_CHANNELS = 4
 HBM = (MemoryRegion.private_hbm, MemoryRegion.shared_hbm)
@@ -296,10 +296,14 @@ def _lists(tensors, function, reduce):
     dsts = [dst.storage for _, dst in tensors]
     if len(set(map(id, dsts))) != len(dsts):
         refuse(function, "dsts are different tensors", "one of them twice")
+    if any(src.storage is other and src.storage is not dst.storage
+           for src, dst in tensors for other in dsts):
+        refuse(function, "no pair reads what another pair of the call writes",
+               "one of srcs is in dsts of another pair")
     lists = {}
     for pair in tensors:
         kind = pair[0].dtype if reduce else pair[0].itemsize
-        alone = max(tensor.storage.bytes for tensor in pair) >= MOST_BYTES
+        alone = max(tensor.storage.bytes for tensor in pair) >= ALONE_BYTES
         lists.setdefault((kind, id(pair) if alone else None), []).append(pair)
     return [some[i:i + MOST_TENSORS] for some in lists.values()
             for i in range(0, len(some), MOST_TENSORS)]
