@@ -166,6 +166,11 @@ struct nb_collective *nb_collective_at(const struct nb_program *nb, const struct
 int nb_start_collective(struct nb_program *nb, const struct nb_side *side, int queue);
 bool nb_writes_metadata(const struct nb_collective *what);
 
+/*
+ * realloc() for what has @used bytes. Much memory is in huge pages where the system has them: to
+ * touch small ones for the first time takes longer than to fill them.
+ */
+void *nb_resize(void *old, size_t used, size_t size);
 /* Make room for one more element of @size bytes; NULL when memory is short. */
 void *nb_grow(struct nb_program *nb, void **array, size_t count, size_t *room,
 	      size_t size);

@@ -4,10 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "nb_private.h"
 
 #define NB_MAX_QUEUES	NEURON_JOB_MAX_QUEUES
+#define NB_HUGE_PAGE	(2ul << 20)
 
 int nb_fail(struct nb_program *nb, const char *format, ...)
 {
@@ -21,6 +23,24 @@ int nb_fail(struct nb_program *nb, const char *format, ...)
 	return -1;
 }
 
+void *nb_resize(void *old, size_t used, size_t size)
+{
+	void *new;
+
+	if (size < NB_HUGE_PAGE)
+		return realloc(old, size);
+	size = (size + NB_HUGE_PAGE - 1) / NB_HUGE_PAGE * NB_HUGE_PAGE;
+	new = aligned_alloc(NB_HUGE_PAGE, size);
+	if (!new)
+		return NULL;
+	/* Only advice: without it the pages are small. */
+	(void)madvise(new, size, MADV_HUGEPAGE);
+	if (used)
+		memcpy(new, old, used);
+	free(old);
+	return new;
+}
+
 void *nb_grow(struct nb_program *nb, void **array, size_t count, size_t *room,
 	      size_t size)
 {
@@ -28,7 +48,7 @@ void *nb_grow(struct nb_program *nb, void **array, size_t count, size_t *room,
 	void *p;
 
 	if (count == *room) {
-		p = realloc(*array, want * size);
+		p = nb_resize(*array, count * size, want * size);
 		if (!p) {
 			nb_fail(nb, "out of memory");
 			return NULL;

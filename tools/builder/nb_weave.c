@@ -486,12 +486,15 @@ static int nb_weave_room(struct nb_weaver *weaver)
 	struct neuron_inst *inst;
 
 	weaver->room = stream->count + added;
-	inst = realloc(stream->inst, weaver->room * sizeof(*inst));
-	if (!inst)
-		return nb_fail(order->nb, "out of memory");
+	inst = stream->inst;
+	if (weaver->room > stream->room) {
+		inst = nb_resize(inst, stream->count * sizeof(*inst), weaver->room * sizeof(*inst));
+		if (!inst)
+			return nb_fail(order->nb, "out of memory");
+		stream->inst = inst;
+		stream->room = weaver->room;
+	}
 	memmove(inst + added, inst, stream->count * sizeof(*inst));
-	stream->inst = inst;
-	stream->room = weaver->room;
 	weaver->inst = inst;
 	weaver->left = inst + added;
 	return 0;
