@@ -12,7 +12,7 @@ import pytest
 
 import nki
 import nki.language as nl
-from neuron_emu import cache, run
+from neuron_emu import builder, cache, run
 
 LIMIT = "NEURON_EMU_NKI_CACHE_BYTES"
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -43,6 +43,11 @@ def neffs(folder):
     return sorted(folder.glob("*.neff"))
 
 
+def add(key, data):
+    """Keep these bytes."""
+    cache.add(key, lambda file: os.write(file, data))
+
+
 def age(path, seconds):
     """Make a file look as if it had been used some time ago."""
     then = path.stat().st_mtime - seconds
@@ -50,14 +55,14 @@ def age(path, seconds):
 
 
 def test_it_is_by_content_and_bounded(folder, monkeypatch):
-    cache.add("old", b"x" * 1000)
+    add("old", b"x" * 1000)
     assert cache.find("old").parent == folder
     monkeypatch.setenv(LIMIT, "1500")
-    cache.add("new", b"y" * 1000)
+    add("new", b"y" * 1000)
     # It was used just now, and somebody may be about to load it.
     assert cache.find("old") is not None
     age(folder / "old.neff", cache.IN_USE_S + 1)
-    cache.add("newer", b"z" * 10)
+    add("newer", b"z" * 10)
     assert cache.find("old") is None
     assert cache.find("new").read_bytes() == b"y" * 1000
     assert sorted(path.name for path in folder.iterdir()) == [
@@ -65,19 +70,48 @@ def test_it_is_by_content_and_bounded(folder, monkeypatch):
 
 
 def test_files_of_other_processes_are_spared(folder, monkeypatch):
-    cache.add("first", b"x")
+    add("first", b"x")
     begun = [folder / "other.part", folder / "other.sha256"]
     for path in begun:
         path.write_bytes(b"x" * 100)
     monkeypatch.setenv(LIMIT, "1")
-    cache.add("second", b"x")
+    add("second", b"x")
     assert [path.exists() for path in begun] == [True, True]
     # Their processes have died.
     for path in begun:
         os.utime(path, (0, 0))
-    cache.add("third", b"x")
+    add("third", b"x")
     assert [path.exists() for path in begun] == [False, False]
     assert cache.find("third")
+
+
+def test_a_disk_that_is_full(folder, capfd):
+    """What fails is the folder and not the kernel: its program is made in a folder of its own."""
+    tries = []
+
+    def write(file):
+        tries.append(file)
+        if len(tries) == 1:
+            with open("/dev/full", "wb", buffering=0) as full:
+                program = builder.Program("nothing", 3)
+                program.of_core(0)
+                program.write(full.fileno())
+        os.write(file, b"x")
+
+    path = cache.add("key", write)
+    assert len(tries) == 2 and path.read_bytes() == b"x" and path.parent != folder
+    assert not list(folder.iterdir())
+    assert "neuron_emu: kernels are not cached: [Errno 28] No space left" in capfd.readouterr().err
+
+
+def test_what_was_written_is_not_read_again(folder, monkeypatch):
+    add("key", b"x")
+
+    def read(*_):
+        raise AssertionError("it was read")
+
+    monkeypatch.setattr(cache.hashlib, "file_digest", read)
+    assert cache.find("key") == folder / "key.neff"
 
 
 def test_a_neff_that_was_deleted(folder):

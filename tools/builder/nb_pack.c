@@ -99,6 +99,7 @@ static int nb_add_all(struct nb_program *nb, const struct nb_tar *tar)
 /**
  * struct nb_sink - where the archive goes
  * @file: a file; NULL: memory
+ * @error: errno of a write to it that has failed, or 0
  * @data, @room: that memory, behind room for the header
  * @expected: how much it will be, about
  * @size: bytes of the archive
@@ -106,6 +107,7 @@ static int nb_add_all(struct nb_program *nb, const struct nb_tar *tar)
  */
 struct nb_sink {
 	FILE *file;
+	int error;
 	uint8_t *data;
 	size_t room;
 	size_t expected;
@@ -131,13 +133,25 @@ static int nb_sink_room(struct nb_sink *sink, size_t size)
 	return 0;
 }
 
+/* Of the file: what a call has failed with. */
+static int nb_sink_failed(struct nb_sink *sink)
+{
+	sink->error = errno ? errno : EIO;
+	return -1;
+}
+
+static int nb_sink_file(struct nb_sink *sink, const void *bytes, size_t size)
+{
+	errno = 0;
+	return fwrite(bytes, 1, size, sink->file) == size ? 0 : nb_sink_failed(sink);
+}
+
 static la_ssize_t nb_sink_write(struct archive *archive, void *context,
 				const void *bytes, size_t size)
 {
 	struct nb_sink *sink = context;
 
-	if (sink->file ? fwrite(bytes, 1, size, sink->file) != size :
-			 nb_sink_room(sink, size)) {
+	if (sink->file ? nb_sink_file(sink, bytes, size) : nb_sink_room(sink, size)) {
 		archive_set_error(archive, errno ? errno : ENOMEM, "%s",
 				  strerror(errno ? errno : ENOMEM));
 		return -1;
@@ -308,35 +322,54 @@ static int nb_check_target(struct nb_program *nb, const char *path)
 }
 
 /* The header comes last: it has the hash of what is behind it. */
-static int nb_write_file(struct nb_program *nb, FILE *file, const char *path)
+static int nb_write_file(struct nb_program *nb, struct nb_sink *sink, const char *path)
 {
-	struct nb_sink sink = { .file = file };
 	struct neff_header header = { 0 };
 
-	if (fwrite(&header, 1, sizeof(header), file) != sizeof(header))
-		return nb_fail(nb, "%s: %s", path, strerror(errno));
-	if (nb_fill(nb, &sink, &header))
+	if (nb_sink_file(sink, &header, sizeof(header)))
+		return nb_fail(nb, "%s: %s", path, strerror(sink->error));
+	if (nb_fill(nb, sink, &header))
 		return -1;
-	if (fseek(file, 0, SEEK_SET) ||
-	    fwrite(&header, 1, sizeof(header), file) != sizeof(header))
-		return nb_fail(nb, "%s: %s", path, strerror(errno));
-	return 0;
+	if (fseek(sink->file, 0, SEEK_SET))
+		nb_sink_failed(sink);
+	else if (!nb_sink_file(sink, &header, sizeof(header)))
+		return 0;
+	return nb_fail(nb, "%s: %s", path, strerror(sink->error));
+}
+
+int nb_write_fd(struct nb_program *nb, int fd)
+{
+	struct nb_sink sink = { 0 };
+	int copy = dup(fd), ret;
+
+	if (copy < 0)
+		return errno;
+	sink.file = fdopen(copy, "wb");
+	if (!sink.file) {
+		ret = errno;
+		close(copy);
+		return ret;
+	}
+	ret = nb_write_file(nb, &sink, "NEFF");
+	if (fclose(sink.file) && !sink.error)
+		sink.error = errno;
+	return sink.error ? sink.error : ret;
 }
 
 int nb_write(struct nb_program *nb, const char *path)
 {
+	struct nb_sink sink = { 0 };
 	char temp[4096];
-	FILE *file;
 	int ret;
 
 	if (nb_check_target(nb, path))
 		return -1;
 	snprintf(temp, sizeof(temp), "%s.%d", path, getpid());
-	file = fopen(temp, "wb");
-	if (!file)
+	sink.file = fopen(temp, "wb");
+	if (!sink.file)
 		return nb_fail(nb, "%s: %s", temp, strerror(errno));
-	ret = nb_write_file(nb, file, temp);
-	if (fclose(file) && !ret)
+	ret = nb_write_file(nb, &sink, temp);
+	if (fclose(sink.file) && !ret)
 		ret = nb_fail(nb, "%s: %s", temp, strerror(errno));
 	if (!ret && rename(temp, path))
 		ret = nb_fail(nb, "%s: %s", path, strerror(errno));

@@ -388,6 +388,11 @@ struct nb_side nb_tile_side(struct nb_program *nb, int tile);
 int nb_pack(struct nb_program *nb, void **data, size_t *size);
 /* The same into a file, replaced as a whole. */
 int nb_write(struct nb_program *nb, const char *path);
+/*
+ * The same to an empty file that is open for writing. 0, or -1 with nb_error(), or the errno with
+ * which a write has failed.
+ */
+int nb_write_fd(struct nb_program *nb, int fd);
 
 /* Programs as records, for callers that are no C. */
 #include "nb_flat.h"

@@ -62,8 +62,7 @@ FUNCTIONS = {
     "nb_collective": (ctypes.c_int, [PROGRAM, TEXT, ctypes.POINTER(Collective)]),
     "nb_schedule": (ctypes.c_int, [PROGRAM, ctypes.POINTER(Schedule)]),
     "nb_sbuf_offset": (ctypes.c_uint64, [UINT, ctypes.c_uint64]),
-    "nb_pack": (ctypes.c_int, [PROGRAM, ctypes.POINTER(ctypes.c_void_p),
-                               ctypes.POINTER(ctypes.c_size_t)]),
+    "nb_write_fd": (ctypes.c_int, [PROGRAM, ctypes.c_int]),
     "nb_flat_value": (ctypes.c_int, [TEXT, TEXT]),
     "nb_flat_run": (ctypes.c_size_t, [PROGRAM, ctypes.c_void_p, ctypes.c_size_t, UINT,
                                       ctypes.POINTER(TEXT), UINT]),
@@ -93,9 +92,6 @@ def load():
 
 
 LIBRARY = load()
-_free = ctypes.CDLL(None).free
-_free.argtypes = [ctypes.c_void_p]
-_free.restype = None
 
 
 @functools.lru_cache(maxsize=None)
@@ -198,12 +194,10 @@ class Program:
         LIBRARY.nb_schedule(self.of_core(core), ctypes.byref(Schedule(keep_order=keep_order)))
         self.check()
 
-    def pack(self):
-        """The NEFF."""
-        data, size = ctypes.c_void_p(), ctypes.c_size_t()
-        if LIBRARY.nb_pack(self.pointer, ctypes.byref(data), ctypes.byref(size)):
+    def write(self, file):
+        """The NEFF to the descriptor of an empty file."""
+        error = LIBRARY.nb_write_fd(self.pointer, file)
+        if error > 0:
+            raise OSError(error, os.strerror(error))
+        if error:
             self.check()
-        try:
-            return ctypes.string_at(data, size.value)
-        finally:
-            _free(data)

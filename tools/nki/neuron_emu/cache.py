@@ -102,7 +102,7 @@ def _digest_of(path):
 
 
 def _state(path):
-    """What changes when a file does."""
+    """What changes when a file does, of which `path` may be the descriptor."""
     status = os.stat(path)
     return status.st_ino, status.st_size, status.st_mtime_ns
 
@@ -114,8 +114,9 @@ def is_whole(path):
         if _whole.get(path) == state:
             return True
         wanted = _digest_of(path).read_text(encoding="ascii")
-        if hashlib.sha256(path.read_bytes()).hexdigest() != wanted:
-            return False
+        with open(path, "rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != wanted:
+                return False
     except (OSError, ValueError):
         return False
     _whole[path] = state
@@ -135,12 +136,13 @@ def find(key):
     return path
 
 
-def _write(path, data):
-    """A file that is there whole or not at all."""
+@contextlib.contextmanager
+def _written(path):
+    """A file that is there under its name whole or not at all."""
     handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
+        with open(handle, "w+b", buffering=0) as file:
+            yield file
         os.replace(name, path)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -148,25 +150,34 @@ def _write(path, data):
         raise
 
 
-def _keep(key, data):
+def _keep(key, write):
     """Write a NEFF and its digest; returns the path."""
     place = folder()
     place.mkdir(parents=True, exist_ok=True)
     path = place / f"{key}.neff"
-    _write(_digest_of(path), hashlib.sha256(data).hexdigest().encode())
-    _write(path, data)
+    with _written(path) as file:
+        write(file.fileno())
+        file.seek(0)
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        state = _state(file.fileno())
+        with _written(_digest_of(path)) as beside:
+            beside.write(digest.encode())
+    _whole[path] = state
     return path
 
 
-def add(key, data):
-    """Keep a NEFF; returns its path."""
+def add(key, write):
+    """Keep a NEFF, which write() writes to the descriptor of an empty file; returns its path.
+
+    Where the user's folder cannot be used, it is called a second time.
+    """
     try:
-        path = _keep(key, data)
+        path = _keep(key, write)
     except OSError as error:
         if _own[0] == os.getpid():
             raise
         _without_cache(error)
-        path = _keep(key, data)
+        path = _keep(key, write)
     trim(path.parent)
     return path
 

@@ -91,22 +91,25 @@ def collectives(program, trace):
         program.collective(f"collective {number}", collective)
 
 
-def build(name, traces, schedule=False):
-    """The NEFF."""
+def build(name, traces, schedule, file):
+    """The NEFF to the descriptor of an empty file."""
     plain = [trace.bytes for trace in traces]
-    if not schedule:
-        return build_of(name, traces, plain, False)
-    shorter = [trace.bytes if trace.keeps_order else without_repeated_loads(trace)
-               for trace in traces]
-    if shorter != plain:
-        # Tiles that are kept take room, which the kernel may need.
-        with contextlib.suppress(NkiCapacityError):
-            return build_of(name, traces, shorter, True)
-    return build_of(name, traces, plain, True)
+    program = None
+    if schedule:
+        shorter = [trace.bytes if trace.keeps_order else without_repeated_loads(trace)
+                   for trace in traces]
+        if shorter != plain:
+            # Tiles that are kept take room, which the kernel may need.
+            with contextlib.suppress(NkiCapacityError):
+                program = program_of(name, traces, shorter, True)
+    try:
+        (program or program_of(name, traces, plain, schedule)).write(file)
+    except builder.BuildError as error:
+        raise NkiValidationError(str(error)) from None
 
 
-def build_of(name, traces, data, schedule):
-    """The NEFF of these records."""
+def program_of(name, traces, data, schedule):
+    """The program of these records."""
     program = builder.Program(name, traces[0].generation)
     shared = shared_parts(traces)
     program.of_core(len(traces) - 1)
@@ -121,9 +124,9 @@ def build_of(name, traces, data, schedule):
     try:
         for trace in traces if schedule else ():
             program.schedule(trace.core, trace.keeps_order)
-        return program.pack()
     except builder.BuildError as error:
         raise NkiValidationError(str(error)) from None
+    return program
 
 
 def neff(name, traces, schedule=False):
@@ -131,7 +134,7 @@ def neff(name, traces, schedule=False):
     key = cache.key_of([name.encode()] + describe(traces, schedule))
     path = cache.find(key)
     if path is None:
-        path = cache.add(key, build(name, traces, schedule))
+        path = cache.add(key, lambda file: build(name, traces, schedule, file))
     return key, path
 
 
