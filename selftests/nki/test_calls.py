@@ -161,6 +161,47 @@ def test_what_equal_values_tell_apart():
     assert kernel(a, 1.0, (True,))[2][0] is True
 
 
+def test_what_equal_operands_tell_apart():
+    """What is packed of an instruction's options is kept for the next one with the same."""
+    operands = [0.0, -0.0, 0, 0.0, 1, 1.0, True]
+
+    @nki.jit
+    def kernel(a):
+        x, out = nl.load(a), nl.ndarray((2 * len(operands), 4, 8), a.dtype, buffer=nl.shared_hbm)
+        for i, operand in enumerate(operands):
+            y, z = (nl.ndarray((4, 8), a.dtype) for _ in range(2))
+            nisa.tensor_scalar(y, x, nl.multiply, operand)
+            nisa.activation(z, nl.copy, x, scale=operand)
+            nl.store(out[2 * i], y)
+            nl.store(out[2 * i + 1], z)
+        return out
+
+    found = kernel(np.ones((4, 8), np.float32))
+    np.testing.assert_array_equal(found[:8], np.zeros((8, 4, 8)))
+    np.testing.assert_array_equal(found[8:], np.ones((6, 4, 8)))
+    assert [np.signbit(part).all() for part in found[:8:2]] == [False, True, False, False]
+
+
+def test_equal_shapes_and_types_tell_tiles_apart():
+    """What is known of a tile is kept for the next one that is asked for in the same way."""
+    seen = []
+
+    @nki.jit
+    def kernel(a):
+        for dtype in (np.float32, "float32", np.dtype("float32"), "bfloat16", "float32"):
+            for buffer in (nl.sbuf, nl.psum, nl.sbuf):
+                x = nl.ndarray((128, 4), dtype, buffer=buffer)
+                seen.append((x.shape, x.dtype, x.buffer is buffer))
+        seen.append(nl.ndarray([128, 4], "float32").shape)
+        with pytest.raises(nki.isa.NkiValidationError, match="128 partitions"):
+            nl.ndarray((129, 4), "float32")
+        return a
+
+    kernel(np.ones((4, 8), np.float32))
+    assert seen == [((128, 4), dtype, True) for dtype in (
+        "float32", "float32", "float32", "bfloat16", "float32") for _ in range(3)] + [(128, 4)]
+
+
 def test_options_of_jit():
     with pytest.raises(TypeError, match="chek"):
         nki.jit(chek=True)

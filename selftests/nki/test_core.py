@@ -141,6 +141,24 @@ def test_views(name):
     np.testing.assert_array_equal(elements(view), expected(array))
 
 
+def test_indices_of_dots():
+    seen = []
+
+    @nki.jit
+    def kernel(a):
+        x = nl.ndarray((128, 4, 8), a.dtype)
+        seen.extend(view.shape for view in (
+            x[..., 0], x[0:64, ...], x[..., 1, :], x[:, :, :, ...], x[..., None],
+            x[:, None, ..., 2:4], x[:, 1], x[0:2]))
+        with pytest.raises(nki.isa.NkiValidationError, match="an index is an integer"):
+            print(x[..., 0, ...])
+        return a
+
+    kernel(numbers(128, 4))
+    assert seen == [(128, 4), (64, 4, 8), (128, 8), (128, 4, 8), (128, 4, 8, 1), (128, 1, 4, 2),
+                    (128, 8), (2, 4, 8)]
+
+
 def test_a_view_with_another_type():
     tensor, _ = view_of((4, 6))
     assert tensor.view(nl.uint8).shape == (4, 24)

@@ -8,6 +8,7 @@ of a view, side() the end of a transfer.
 """
 
 import enum
+import functools
 import itertools
 import math
 import struct
@@ -20,6 +21,9 @@ __neuron_emu__ = True
 
 # As struct nb_flat_ap and struct nb_flat_side say.
 AP = struct.Struct("<II4H4hBBBBIII")
+# The same with its sizes and steps, which free_dims() has packed.
+WITH_DIMS = struct.Struct("<II16sBBBBIII")
+FREE_DIMS = struct.Struct("<4H4h")
 SIDE = struct.Struct("<IiQHH4II4q")
 NONE = 0xffffffff
 MAX_NUM = 65535
@@ -57,21 +61,14 @@ def region(buffer):
 class Storage:
     """What views are views of: a tile on the chip, or a tensor in HBM."""
 
-    __slots__ = ("memory", "tile", "partitions", "row", "slot", "bytes", "trace", "written",
-                 "name", "constant", "role", "address", "loop", "host", "__weakref__")
+    # What most of them lack is an attribute of the class.
+    tile = slot = written = constant = role = address = host = None
+    loop = 0
 
     def __init__(self, memory, trace, name=""):
         self.memory = memory
         self.trace = trace
         self.name = name
-        self.tile = None
-        self.slot = None
-        self.written = None
-        self.constant = None
-        self.role = None
-        self.address = None
-        self.host = None
-        self.loop = 0
 
 
 def row_major(shape):
@@ -255,9 +252,9 @@ class NkiTensor(Compared, NKIObject):
         if not isinstance(key, tuple):
             key = (key,)
         shape, strides = self.shape, self.strides
-        if len(key) < len(shape) or Ellipsis in key:
-            key = self._fill(key)
-        elif len(key) > len(shape):
+        if len(key) > len(shape):
+            if any(k is Ellipsis for k in key):
+                return self[self._fill(key)]
             return self._with_new_axes(key)
         offset = self.offset
         new_shape, new_strides = [], []
@@ -296,6 +293,8 @@ class NkiTensor(Compared, NKIObject):
                     new_strides.append(stride)
             elif k is None:
                 return self._with_new_axes(key)
+            elif k is Ellipsis:
+                return self[self._fill(key)]
             else:
                 i = k if k.__class__ is int else self._integer(k)
                 if i < 0:
@@ -305,14 +304,22 @@ class NkiTensor(Compared, NKIObject):
                 if dim == 0 and self.storage.memory in ON_CHIP:
                     new_shape.append(1)
                     new_strides.append(stride)
-        on_chip = self.storage.memory in ON_CHIP
-        while len(new_shape) < (2 if on_chip else 1):
-            new_shape.append(1)
-            new_strides.append(1)
+        if len(key) < len(shape):
+            new_shape += shape[len(key):]
+            new_strides += strides[len(key):]
+        if len(new_shape) < 2:
+            self._least_dims(new_shape, new_strides)
         if not dynamic:
             return self._view(tuple(new_shape), tuple(new_strides), offset)
         dynamic[0].others = tuple(dynamic[1:])
         return self._view(tuple(new_shape), tuple(new_strides), offset, dynamic[0])
+
+    def _least_dims(self, shape, strides):
+        """A tile keeps two dimensions, a tensor in HBM one."""
+        least = 2 if self.storage.memory in ON_CHIP else 1
+        missing = [1] * (least - len(shape))
+        shape += missing
+        strides += missing
 
     @staticmethod
     def _integer(k):
@@ -322,16 +329,14 @@ class NkiTensor(Compared, NKIObject):
             refuse("tensor[...]", "an index is an integer, a slice, nl.ds() or ...", repr(k))
 
     def _fill(self, key):
-        """`...` and what is missing at the end become whole dimensions."""
+        """The first `...` becomes whole dimensions; there is only one."""
         given = sum(1 for k in key if k is not Ellipsis and k is not None)
         missing = (slice(None),) * (len(self.shape) - given)
-        for i, k in enumerate(key):
+        at = next(i for i, k in enumerate(key) if k is Ellipsis)
+        for k in key[at + 1:]:
             if k is Ellipsis:
-                key = key[:i] + missing + key[i + 1:]
-                break
-        else:
-            key = key + missing
-        return key
+                self._integer(k)
+        return key[:at] + missing + key[at + 1:]
 
     def _with_new_axes(self, key):
         plain = tuple(k for k in key if k is not None)
@@ -676,7 +681,13 @@ class NkiTensor(Compared, NKIObject):
         storage = self.storage
         if self.index is not None:
             return self._encode_index()
+        item = dtypes.SIZE[self.dtype]
         if dims is None:
+            free = free_dims(self.shape, self.strides)
+            if free is not None and (self.shape[0] == 1 or self.strides[0] * item == storage.row):
+                partition, byte = divmod(self.offset * item, storage.row)
+                return WITH_DIMS.pack(storage.tile, byte, free, partition, self.shape[0],
+                                      chip_type(self.dtype), reg, NONE, 0, 0)
             dims = self.dims()
         n = len(dims)
         if n < 4:
@@ -685,7 +696,6 @@ class NkiTensor(Compared, NKIObject):
             refuse("tile", "an instruction has 4 free dimensions at most",
                    f"{n} in a view of shape {self.shape} with strides {self.strides}",
                    "split the instruction, or copy the tile first")
-        item = dtypes.SIZE[self.dtype]
         partition, byte = divmod(self.offset * item, storage.row)
         if self.shape[0] != 1 and self.strides[0] * item != storage.row:
             refuse("tile", "the partitions of a tile follow one another",
@@ -707,6 +717,21 @@ class NkiTensor(Compared, NKIObject):
         return AP.pack(self.storage.tile, byte, self.shape[1], 1, 1, 1, 0, 0, 0, 0, partition,
                        self.shape[0], chip_type(self.dtype), 0, index.storage.tile,
                        index_byte + (index_partition << 24), 0)
+
+
+@functools.lru_cache(maxsize=4096)
+def free_dims(shape, strides):
+    """The free dimensions as an instruction has them; None: it cannot have so many, such long ones
+    or such wide steps.
+    """
+    dims = merge_dims(zip(shape[:0:-1], strides[:0:-1]))
+    if len(dims) > MAX_DIMS or shape[0] > 255:
+        return None
+    dims += [(1, 1)] * (MAX_DIMS - len(dims))
+    try:
+        return FREE_DIMS.pack(*(n for n, _ in dims), *(step for _, step in dims))
+    except struct.error:
+        return None
 
 
 def merge_dims(dims):

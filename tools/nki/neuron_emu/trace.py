@@ -14,18 +14,27 @@ from . import builder, dtypes, errors, target
 from .builder import value
 from .errors import NkiError, NkiValidationError, refuse
 from .objects import Compared, VirtualRegister
-from .tensor import AP, MemoryRegion, NkiTensor, SIDE, Storage, as_shape, region
+from .tensor import (AP, MemoryRegion, NONE, NkiTensor, SIDE, Storage, WITH_DIMS, as_shape,
+                     chip_type, free_dims, region, row_major)
 
 __neuron_emu__ = True
 
 # As struct nb_flat says.
 RECORD = struct.Struct("<HBBIHH4B4B3I8i")
+# Its first part is what each record has of its own; the rest is mostly that of others, too.
+HEAD = struct.Struct("<HBBIHH")
+BODY = struct.Struct("<4B4B3I8i")
+# The same up to the number of a tile, and what comes after it.
+TILE_HEAD = struct.Struct("<HBBIHH20xi")
+TILE_REST = struct.Struct("<7i")
 ENGINE_BYTE = 2
 # Line and file.
 PLACE = slice(4, 10)
 # Field of an unpacked record with which its arguments begin; the first of a tile is its number.
 ARGS = 17
 PACK = RECORD.pack
+PACK_HEAD = HEAD.pack
+PACK_TILE = TILE_HEAD.pack
 NO_ARGS = (0, 0, 0, 0, 0, 0, 0, 0)
 
 for _name, _size in (("record", RECORD.size), ("ap", AP.size), ("side", SIDE.size)):
@@ -95,6 +104,33 @@ class NkiInstruction:
         return self
 
 
+def body(op0=0, op1=0, op2=0, reduce=0, kinds=(0, 0, 0), numbers=(0, 0, 0), args=NO_ARGS,
+         dtype=0):
+    """What Trace.put() takes: a record without its head."""
+    return BODY.pack(op0, op1, op2, reduce, *kinds, dtype, *numbers, *args)
+
+
+class Form:
+    """What tiles of the same shape and type in the same memory have in common.
+
+    `rest` is that of the record which makes one, `pattern` that of the access pattern of all of
+    it, both behind the number of the tile; without a pattern it has too many dimensions.
+    """
+
+    __slots__ = ("shape", "strides", "dtype", "memory", "row", "rest", "pattern")
+
+    def __init__(self, shape, dtype, memory, row):
+        self.shape = shape
+        self.strides = row_major(shape)
+        self.dtype = dtype
+        self.memory = memory
+        self.row = row
+        self.rest = TILE_REST.pack(MEMORY[memory], shape[0], row, 0, 0, 0, 0)
+        free = free_dims(shape, self.strides)
+        self.pattern = None if free is None else WITH_DIMS.pack(
+            0, 0, free, 0, shape[0], chip_type(dtype), 0, NONE, 0, 0)[4:]
+
+
 class Trace:
     """The records of a kernel on one physical core."""
 
@@ -115,6 +151,7 @@ class Trace:
         self.records = []
         self.patches = []
         self.tiles = 0
+        self.forms = {}
         self.files = {}
         # Has an instruction integers that pass as floats, and may look like NaNs?
         self.integers_as_floats = False
@@ -174,6 +211,25 @@ class Trace:
             self.held.clear()
         return NkiInstruction(len(records))
 
+    def put(self, function, engine, count, rest, flags=0, operands=()):
+        """Append a record of which all but the head is packed; `operands` are those of its `count`
+        operands that are not in `rest`.
+        """
+        # As in add().
+        frame = sys._getframe(2)
+        while "__neuron_emu__" in frame.f_globals:
+            frame = frame.f_back
+        name = frame.f_code.co_filename
+        number = self.files.get(name)
+        if number is None:
+            number = self.files[name] = len(self.files) + 1
+        records = self.records
+        records.append(PACK_HEAD(function, engine, count, frame.f_lineno, number, flags) + rest)
+        records += operands
+        if self.held:
+            self.held.clear()
+        return NkiInstruction(len(records))
+
     def mask(self, record, register):
         """The engines of a register record are those that use the register, in the end."""
         self.patches.append((record, register.use))
@@ -182,6 +238,14 @@ class Trace:
 
     def ndarray(self, shape, dtype, buffer=MemoryRegion.sbuf, name="", address=None):
         """A new tensor."""
+        if address is None:
+            try:
+                form = self.forms.get((shape, dtype, buffer))
+            except TypeError:
+                form = None
+            if form is not None:
+                return self.tile(form, name)
+        asked = shape, dtype, buffer
         shape = as_shape(shape, "nl.ndarray")
         dtype = dtypes.canonical(dtype)
         memory = region(buffer)
@@ -204,19 +268,31 @@ class Trace:
         if row > limit:
             refuse("nl.ndarray", f"a partition of {memory.name} holds {limit // 1024} KiB",
                    f"{row / 1024:g} KiB for shape {shape} of {dtype}", "use smaller tiles")
-        storage = Storage(memory, self, name)
-        storage.partitions = shape[0]
-        storage.row = row
-        storage.tile = self.tiles
+        form = Form(shape, dtype, memory, row)
+        # What is asked for next time means the same: numbers that are no registers, and a name, as
+        # types of NumPy that are equal may be two types of NKI.
+        if asked[0].__class__ is tuple and all(n.__class__ is int for n in asked[0]) and \
+                asked[1].__class__ is str and buffer is memory:
+            self.forms[asked] = form
+        return self.tile(form, name, address, limit)
+
+    def tile(self, form, name, address=None, limit=0):
+        """A new tile; `limit` is for one whose address is told."""
+        storage = Storage(form.memory, self, name)
+        storage.partitions = form.shape[0]
+        storage.row = form.row
+        storage.tile = tile = self.tiles
         storage.loop = self.loops
-        self.tiles += 1
+        self.tiles = tile + 1
         if address is None:
             number, line = self.where()
-            self.records.append(PACK(TILE_NEW, 0, 0, line, number, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-                                     0, storage.tile, MEMORY[memory], shape[0], row, 0, 0, 0, 0))
+            self.records.append(PACK_TILE(TILE_NEW, 0, 0, line, number, 0, tile) + form.rest)
         else:
             self.place(storage, address, limit)
-        return NkiTensor(shape, dtype, storage)
+        tensor = NkiTensor(form.shape, form.dtype, storage, strides=form.strides)
+        if form.pattern is not None:
+            tensor._ap = tile.to_bytes(4, "little") + form.pattern
+        return tensor
 
     def place(self, storage, address, limit):
         """A tile whose place the kernel tells."""
@@ -328,15 +404,15 @@ class Trace:
                     if use.engines & ~source.engines:
                         source.engines |= use.engines
                         changed = True
-        records = list(self.records)
+        records = list(self.records) if self.patches else self.records
         for record, use in self.patches:
             old = records[record]
             records[record] = (old[:ENGINE_BYTE] + bytes((use.engines,)) +
                                old[ENGINE_BYTE + 1:])
-        head = []
+        first = self.reservations() + self.prologue
         if self.cores > 1 and pair:
-            head = [PACK(PAIR, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, *NO_ARGS)]
-        return b"".join(head + self.reservations() + self.prologue + records)
+            first.insert(0, PACK(PAIR, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, *NO_ARGS))
+        return b"".join(first + records if first else records)
 
     def reservations(self):
         """The places that kernels have told, which other tiles keep out of."""

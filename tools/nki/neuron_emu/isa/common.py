@@ -110,10 +110,10 @@ def tile(tensor, what, function, memory=None):
 
 def packed(tensor, what, function, engine_number, memory=None, dims=None):
     """The access pattern of a tile."""
-    pattern = tensor._ap if tensor.__class__ is NkiTensor else None
-    if pattern is not None and dims is None and (memory is None or
-                                                 tensor.storage.memory is memory):
-        return pattern
+    if tensor.__class__ is NkiTensor and dims is None:
+        pattern = tensor._ap
+        if pattern is not None and (memory is None or tensor.storage.memory is memory):
+            return pattern
     tile(tensor, what, function, memory)
     if tensor.dynamic is not None:
         register = offset_register(tensor, engine_number, what, function)
@@ -122,6 +122,20 @@ def packed(tensor, what, function, engine_number, memory=None, dims=None):
     if dims is None:
         tensor._ap = pattern
     return pattern
+
+
+class Known(dict):
+    """What was made of the options of instructions: their checks are made once."""
+
+    MOST = 4096
+
+    def keep(self, key, found):
+        """Remember it, unless the key is None."""
+        if key is not None:
+            if len(self) >= self.MOST:
+                self.clear()
+            self[key] = found
+        return found
 
 
 def same(a, b, what_a, what_b, function):

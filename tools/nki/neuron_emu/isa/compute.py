@@ -4,12 +4,13 @@
 from ..builder import value
 from ..dtypes import canonical
 from ..errors import refuse
-from ..ops import find
+from ..ops import Op, find
 from ..tensor import NkiTensor, merge_dims
-from ..trace import GPSIMD, NO_ARGS, SCALAR, VECTOR, current
+from ..trace import GPSIMD, NO_ARGS, SCALAR, VECTOR, body, current
 from . import common
-from .common import (BYPASS, NEGATE, NO_OPERAND, NUMBER, PSUM, REDUCE, REVERSE0, REVERSE1, act, alu,
-                     chosen, float_bits, is_bitwise, is_unary, member, needs, packed, same, scalar)
+from .common import (BYPASS, Known, NEGATE, NO_OPERAND, NUMBER, PSUM, REDUCE, REVERSE0, REVERSE1,
+                     act, alu, chosen, float_bits, is_bitwise, is_unary, member, needs, packed,
+                     same, scalar)
 from .enums import engine as engines
 from .enums import reduce_cmd as commands
 from .wide import wide_args
@@ -23,7 +24,9 @@ _F = {name: value("function", name) for name in (
     "exponential", "bn_stats", "bn_aggr", "range_select", "select_reduce", "max8",
     "nc_find_index8", "nc_match_replace8", "nc_stream_shuffle", "quantize_mx")}
 _TENSOR_TENSOR = _F["tensor_tensor"]
+_TENSOR_SCALAR = _F["tensor_scalar"]
 _TENSOR_COPY = _F["tensor_copy"]
+_ACTIVATION = _F["activation"]
 _INT32 = ("int32", "uint32")
 _ONLY_VECTOR = (VECTOR,)
 _VECTOR_GPSIMD = (VECTOR, GPSIMD)
@@ -31,6 +34,12 @@ _ALL_THREE = (VECTOR, SCALAR, GPSIMD)
 _POWER = value("alu", "power")
 _maximum = find("maximum")
 _equal = find("equal")
+# Operands that are in the record itself.
+_NUMBERS = frozenset((int, float, type(None)))
+_OPERATORS = frozenset((Op, type(None)))
+_known_scalars, _known_activations = Known(), Known()
+_plain = {}
+_NOTHING = body()
 
 
 def _accumulators(trace, engine, result, function, negate=False):
@@ -48,19 +57,22 @@ def tensor_tensor(dst, data1, data2, op, engine=engines.unknown, name=None):
     code = alu(op, "tensor_tensor")
     same(dst, data1, "dst", "data1", "tensor_tensor")
     same(data1, data2, "data1", "data2", "tensor_tensor")
-    default = VECTOR
-    if engine is engines.unknown:
-        in_psum = (dst.buffer is PSUM or data1.buffer is PSUM or data2.buffer is PSUM)
-        if code == _POWER:
-            default = GPSIMD
-        elif all(tile.dtype in _INT32 for tile in (dst, data1, data2)) and not in_psum \
-                and not is_bitwise(op):
-            default = GPSIMD
-    number = chosen(engine, default, "tensor_tensor", _VECTOR_GPSIMD)
-    return trace.add(_TENSOR_TENSOR, number, (
+    number = VECTOR
+    if engine is not engines.unknown:
+        number = chosen(engine, VECTOR, "tensor_tensor", _VECTOR_GPSIMD)
+    elif code == _POWER or dst.dtype in _INT32 and _is_wide(op, dst, data1, data2):
+        number = GPSIMD
+    rest = _plain.get(code) or _plain.setdefault(code, body(code))
+    return trace.put(_TENSOR_TENSOR, number, 3, rest, 0, (
         packed(dst, "dst", "tensor_tensor", number),
         packed(data1, "data1", "tensor_tensor", number),
-        packed(data2, "data2", "tensor_tensor", number)), code)
+        packed(data2, "data2", "tensor_tensor", number)))
+
+
+def _is_wide(op, *tiles):
+    """Is it arithmetic of 32-bit integers, in SBUF?"""
+    return all(tile.dtype in _INT32 for tile in tiles) and not any(
+        tile.buffer is PSUM for tile in tiles) and not is_bitwise(op)
 
 
 def tensor_scalar(dst, data, op0, operand0, reverse0=False, op1=None, operand1=None,
@@ -69,6 +81,20 @@ def tensor_scalar(dst, data, op0, operand0, reverse0=False, op1=None, operand1=N
     trace = current()
     function = "tensor_scalar"
     same(dst, data, "dst", "data", function)
+    flags = (REVERSE0 if reverse0 else 0) | (REVERSE1 if reverse1 else 0)
+    key = (op0, operand0 or repr(operand0), flags, op1, operand1 or repr(operand1)) if (
+        engine is engines.unknown and operand0.__class__ in _NUMBERS and
+        operand1.__class__ in _NUMBERS and op0.__class__ is Op and
+        op1.__class__ in _OPERATORS) else None
+    number, columns, rest = _known_scalars.get(key) or _known_scalars.keep(
+        key, _scalars(op0, operand0, op1, operand1, engine))
+    return trace.put(_TENSOR_SCALAR, number, 2 + len(columns), rest, flags, (
+        packed(dst, "dst", function, number), packed(data, "data", function, number)) + columns)
+
+
+def _scalars(op0, operand0, op1, operand1, engine):
+    """(engine, packed columns, what else the record has) of tensor_scalar."""
+    function = "tensor_scalar"
     code0 = alu(op0, function)
     bitwise = is_bitwise(op0)
     if op1 is not None and is_bitwise(op1) != bitwise:
@@ -81,10 +107,7 @@ def tensor_scalar(dst, data, op0, operand0, reverse0=False, op1=None, operand1=N
                                                                       function, number, bitwise)
     k1, n1, column1 = (NO_OPERAND, 0, ()) if op1 is None or is_unary(op1) else scalar(
         operand1, "operand1", function, number, bitwise)
-    flags = (REVERSE0 if reverse0 else 0) | (REVERSE1 if reverse1 else 0)
-    return trace.add(_F["tensor_scalar"], number, (
-        packed(dst, "dst", function, number), packed(data, "data", function, number)) +
-        column0 + column1, code0, code1, flags=flags, kinds=(k0, k1, 0), numbers=(n0, n1, 0))
+    return number, column0 + column1, body(code0, code1, kinds=(k0, k1, 0), numbers=(n0, n1, 0))
 
 
 def scalar_tensor_tensor(dst, data, op0, operand0, op1, operand1, reverse0=False, reverse1=False,
@@ -215,8 +238,8 @@ def tensor_copy(dst, src, engine=engines.unknown, name=None, dtype=None):
                 number = SCALAR
     else:
         number = chosen(engine, VECTOR, "tensor_copy", _ALL_THREE)
-    return trace.add(_TENSOR_COPY, number, (packed(dst, "dst", "tensor_copy", number),
-                                            packed(src, "src", "tensor_copy", number)))
+    return trace.put(_TENSOR_COPY, number, 2, _NOTHING, 0, (
+        packed(dst, "dst", "tensor_copy", number), packed(src, "src", "tensor_copy", number)))
 
 
 def tensor_copy_predicated(dst, src, predicate, reverse_pred=False, name=None):
@@ -266,18 +289,27 @@ def _activation(dst, op, data, bias, scale, reduce_op, reduce_res, command, func
     trace = current()
     command = member(command, commands, "reduce_cmd", function)
     same(dst, data, "dst", "data", function)
+    key = (op, scale or repr(scale), bias or repr(bias), reduce_op, command) if (
+        scale.__class__ in _NUMBERS and bias.__class__ in _NUMBERS and op.__class__ is Op and
+        reduce_op.__class__ in _OPERATORS) else None
+    columns, rest = _known_activations.get(key) or _known_activations.keep(
+        key, _activated(op, scale, bias, reduce_op, command, function))
+    result = trace.put(_ACTIVATION, SCALAR, 2 + len(columns), rest, 0, (
+        packed(dst, "dst", function, SCALAR), packed(data, "data", function, SCALAR)) + columns)
+    if reduce_res is not None:
+        result = _accumulators(trace, SCALAR, reduce_res, function)
+    return result
+
+
+def _activated(op, scale, bias, reduce_op, command, function):
+    """(packed columns, what else the record has) of an activation."""
     k0, n0, column0 = scalar(scale, "scale", function, SCALAR)
     k1, n1, column1 = scalar(0.0 if bias is None else bias, "bias", function, SCALAR)
     if reduce_op is None and command is not commands.idle:
         refuse(function, "reduce_cmd needs a reduce_op", command.name)
     reduce = BYPASS if reduce_op is None or command is commands.idle else alu(reduce_op, function)
-    result = trace.add(_F["activation"], SCALAR, (
-        packed(dst, "dst", function, SCALAR), packed(data, "data", function, SCALAR)) +
-        column0 + column1, act(op, function), 0, reduce, REDUCE[command], kinds=(k0, k1, 0),
-        numbers=(n0, n1, 0))
-    if reduce_res is not None:
-        result = _accumulators(trace, SCALAR, reduce_res, function)
-    return result
+    return column0 + column1, body(act(op, function), 0, reduce, REDUCE[command], (k0, k1, 0),
+                                   (n0, n1, 0))
 
 
 def activation(dst, op, data, bias=None, scale=1.0, reduce_op=None, reduce_res=None,

@@ -71,8 +71,14 @@ def dma_copy(dst, src, priority=None, oob_mode=bounds.error, dge_mode=modes.unkn
     """dst = src, between HBM and SBUF, with a cast where their types differ."""
     trace = current()
     function = "dma_copy"
-    if dst.__class__ is not NkiTensor or src.__class__ is not NkiTensor or dst.size != src.size:
+    if dst.__class__ is not NkiTensor or src.__class__ is not NkiTensor or (
+            dst.shape != src.shape and dst.size != src.size):
         _tensors(dst, src, function)
+    if dst.dynamic is None and src.dynamic is None and priority is None and \
+            oob_mode is bounds.error and dge_mode is modes.unknown and engine is engines.unknown:
+        if dst.storage.role == "input" or dst.storage.role == "constant":
+            trace.written(dst.storage)
+        return transfer.copy(trace, dst, src)
     dge_mode = member(dge_mode, modes, "dge_mode", function)
     asked = _engine(trace, engine, dge_mode, function) if (
         engine is not engines.unknown or dge_mode is not modes.unknown) else None

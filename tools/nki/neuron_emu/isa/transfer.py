@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Transfers: the sides of views, and how they are cut to what a descriptor holds."""
 
+import functools
+import struct
+
 from .. import builder, dtypes
 from ..builder import value
 from ..errors import refuse
 from ..tensor import NONE, SIDE, MemoryRegion, chip_type
-from ..trace import GPSIMD, SYNC
+from ..trace import GPSIMD, SYNC, body
 from .registers import known_place
 
 __neuron_emu__ = True
@@ -14,10 +17,13 @@ _DMA = value("function", "dma")
 _GATHER, _SCATTER, _SKIP, _GENERATE, _ACCUMULATE = (value("flag", name) for name in (
     "gather", "scatter", "skip", "generate", "accumulate"))
 COPY, ADD, TRANSPOSE = (value("dma", name) for name in ("copy", "add", "transpose"))
+SBUF, PSUM = MemoryRegion.sbuf, MemoryRegion.psum
 MAX_DIMS = 4
 # Of a descriptor that is made at run time, sources and destination together.
 MAX_ELEMENTS = 1 << 18
 MAX_SIZE = 0xffffffff
+# What a side begins with.
+SIDE_HEAD = struct.Struct("<IiQHH")
 
 
 class End:
@@ -97,6 +103,50 @@ def end_of(tensor, what, function, merge=True, moved=False):
                item)
 
 
+@functools.lru_cache(maxsize=4096)
+def _packed_runs(shape, strides, item, row):
+    """(how many, packed as in struct nb_flat_side) of the runs of a view, of a tile with rows of so
+    many bytes; None: they do not fit.
+    """
+    dims = [(n, s * item) for n, s in zip(shape, strides)]
+    if row is not None:
+        if shape[0] > 1 and dims[0][1] % row:
+            return None
+        dims[0] = (shape[0], dims[0][1] // row * builder.PARTITION)
+    runs = End(NONE, 0, 0, 0, merged(dims), item).runs()
+    if len(runs) > MAX_DIMS:
+        return None
+    try:
+        return len(runs), End(NONE, 0, 0, 0, [], item).pack(runs)[SIDE_HEAD.size:]
+    except struct.error:
+        return None
+
+
+def _side(tensor):
+    """struct nb_flat_side of a view that fits a descriptor as it is; None: it is none."""
+    storage = tensor.storage
+    memory = storage.memory
+    if tensor.dynamic is not None or tensor.index is not None or memory is PSUM:
+        return None
+    item = dtypes.SIZE[tensor.dtype]
+    row = storage.row if memory is SBUF else None
+    packed = _packed_runs(tensor.shape, tensor.strides, item, row)
+    if packed is None:
+        return None
+    count, runs = packed
+    if row is None:
+        return SIDE_HEAD.pack(NONE, storage.slot + 1, tensor.offset * item, count, 0) + runs
+    partition, byte = divmod(tensor.offset * item, row)
+    return SIDE_HEAD.pack(storage.tile, 0, byte, count, partition) + runs
+
+
+@functools.lru_cache(maxsize=1024)
+def _plain_body(dst, src, priority):
+    """The record of a copy from one type to another, without its head."""
+    return body(COPY, chip_type(src), dtype=chip_type(dst),
+                args=(0 if priority is None else priority + 1, 0, 0, 0, 0, 0, 0, 0))
+
+
 def split(end, count):
     """`end` in `count` equal pieces, in order; None: it cannot be done so."""
     dims = end.dims
@@ -174,6 +224,12 @@ def emit(trace, ends, types, engine, op=COPY, priority=None, flags=0, registers=
 
 def copy(trace, dst, src, engine=None, priority=None, flags=0, registers=(0, 0)):
     """dst = src, with a cast where their types differ."""
+    if not trace.loops and not flags:
+        to, source = _side(dst), _side(src)
+        if to is not None and source is not None:
+            engine = owner_of(trace, dst) if engine is None else engine
+            return trace.put(_DMA, engine, 2,
+                             _plain_body(dst.dtype, src.dtype, priority) + to + source)
     ends = [end_of(dst, "dst", "dma_copy", moved=bool(registers[1])),
             end_of(src, "src", "dma_copy", moved=bool(registers[0]))]
     types = (chip_type(dst.dtype), chip_type(src.dtype))
