@@ -15,6 +15,8 @@
 /* Inner rows shorter than this are gathered before they are converted. */
 #define DIRECT_RUN	16
 
+#define CACHE_LINE	64
+
 /*
  * The first partition decides how far a tile may reach: 33 to 64 partitions lie
  * in one half, up to 32 in one quadrant.
@@ -279,6 +281,19 @@ void trn_tile_store_raw(const struct trn_tile *tile, unsigned int p,
 		first += row.count;
 		count -= row.count;
 	}
+}
+
+void trn_tile_expect(const struct trn_tile *tile, unsigned int p, size_t first,
+		     size_t count)
+{
+	const uint8_t *line;
+	size_t i;
+
+	if (!tile->contiguous || p >= tile->partitions)
+		return;
+	line = tile->base + p * tile->stride + first * tile->size;
+	for (i = 0; i < count * tile->size; i += CACHE_LINE)
+		__builtin_prefetch(line + i);
 }
 
 /* Rows long enough to be converted where they lie. */

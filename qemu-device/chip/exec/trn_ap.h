@@ -150,6 +150,10 @@ enum neuron_cause trn_tile_touch(const struct trn_tile *tile);
  */
 bool trn_tile_piecewise(const struct trn_tile *dst, const struct trn_tile *src);
 
+/* A line that is read soon, where it lies as one; partitions are far from each other. */
+void trn_tile_expect(const struct trn_tile *tile, unsigned int p, size_t first,
+		     size_t count);
+
 /*
  * Elements [@first, @first + @count) of partition @p, to and from contiguous
  * memory: converted to fp32, or as they are. Stochastic rounding numbers the

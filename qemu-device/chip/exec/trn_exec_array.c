@@ -10,6 +10,9 @@
 #include "isa/trn_pe_array.h"
 #include "num/trn_num.h"
 
+/* Partitions that a line is asked for before it is read; fewer would come too late. */
+#define AHEAD		6
+
 static unsigned int generation_of(const struct trn_exec *exec)
 {
 	return exec->core->chip->gen->generation;
@@ -208,6 +211,7 @@ static void load_rows(struct trn_pe_array *array, const struct trn_part *part,
 	unsigned int m = part->m;
 
 	for (; k < end; k++) {
+		trn_tile_expect(tile, k + AHEAD, 0, tile->n);
 		if (part->kind == TRN_PART_BITS)
 			load_bits(weight_at(array, part, k, 0), tile, k);
 		else

@@ -27,9 +27,8 @@
 /* Rows of the stationary operand are copied, which takes as long as so many columns. */
 #define COLUMNS_COPY	48
 
-#define CACHE_LINE	64
 /* Partitions that a line is asked for before it is read. */
-#define AHEAD		2
+#define AHEAD		5
 
 static bool is_wide(unsigned int dtype)
 {
@@ -216,19 +215,6 @@ static void bring_mx(const struct trn_product *product, unsigned int k, size_t f
 		trn_moving_line(moving, TRN_MX_PACK * k + t, lines[t]);
 }
 
-/* A line that is read soon, where it lies as one; partitions are far from each other. */
-static void expect_line(const struct trn_tile *tile, unsigned int p, size_t first,
-			size_t count)
-{
-	const uint8_t *line = tile->base + p * tile->stride + first * tile->size;
-	size_t i;
-
-	if (!tile->contiguous || p >= tile->partitions)
-		return;
-	for (i = 0; i < count * tile->size; i += CACHE_LINE)
-		__builtin_prefetch(line + i);
-}
-
 /* Lines of the moving operand in each partition. */
 static unsigned int lines_of(const struct trn_product *product)
 {
@@ -247,7 +233,7 @@ static void bring_lines(const struct trn_product *product, const struct block *b
 
 	for (t = 0; t < lines; t++) {
 		first = t * product->n + block->first;
-		expect_line(&product->src, k + AHEAD, first, moving->n);
+		trn_tile_expect(&product->src, k + AHEAD, first, moving->n);
 		trn_moving_line(moving, k * lines + t,
 				trn_tile_view(&product->src, k, first, moving->n, line));
 	}
@@ -261,7 +247,7 @@ static void bring_line(const struct trn_product *product, const struct block *bl
 	float line[TRN_COLUMNS];
 
 	for (; k < end; k++) {
-		expect_line(&product->src, k + AHEAD, block->first, moving->n);
+		trn_tile_expect(&product->src, k + AHEAD, block->first, moving->n);
 		trn_moving_line(moving, k, trn_tile_view(&product->src, k, block->first,
 							 moving->n, line));
 	}
