@@ -659,6 +659,41 @@ def test_dma_copy_leaves_out_a_row_of_which_it_moves_parts(first):
     np.testing.assert_array_equal(found[1], out)
 
 
+@pytest.mark.parametrize("place", [-1, 0, 3, 14, 17, 21, 22, 24, 2**31 - 1])
+def test_an_index_of_an_inner_dimension_ends_with_the_tensor(place):
+    """As for a cache of blocks whose positions are counted over all of them."""
+    blocks, size, width, count = 4, 6, 8, 3
+
+    @nki.jit
+    def kernel(cache, rows, where):
+        scalar = nl.load(where)
+        places = cache.ap([[width, count], [1, width]], scalar_offset=scalar, indirect_dim=1)
+        nisa.dma_copy(places, nl.load(rows), oob_mode=nisa.oob_mode.skip)
+        back = nl.full((count, width), -2.0, cache.dtype)
+        nisa.dma_copy(back, places, oob_mode=nisa.oob_mode.skip)
+        # A part of the tensor whose blocks do not lie side by side: each is a tensor.
+        part = cache[:, 0:4]
+        other = nl.full((1, width), -3.0, cache.dtype)
+        nisa.dma_copy(other, part.ap([[width, 1], [1, width]], scalar_offset=scalar,
+                                     indirect_dim=1), oob_mode=nisa.oob_mode.skip)
+        found = nl.ndarray((count + 1, width), cache.dtype, buffer=nl.shared_hbm)
+        nl.store(found[0:count], back)
+        nl.store(found[count:], other)
+        return cache, found
+
+    cache, rows = numbers(blocks, size, width), A[:count, :width].copy()
+    flat = cache.reshape(blocks * size, width).copy()
+    there = [i for i in range(count) if 0 <= place + i < len(flat)]
+    back = np.full((count, width), -2, np.float32)
+    for i in there:
+        flat[place + i] = back[i] = rows[i]
+    found = kernel(cache, rows, np.array([[place]], np.int32))
+    np.testing.assert_array_equal(found[0].reshape(flat.shape), flat)
+    np.testing.assert_array_equal(found[1][:count], back)
+    np.testing.assert_array_equal(found[1][count],
+                                  flat[place] if 0 <= place < 4 else np.full(width, -3))
+
+
 def test_dma_copy_of_more_than_a_generated_descriptor_holds():
     """Each partition takes 12 rows of a tensor, which no 12 pieces of 128 partitions cut."""
     a = numbers(2, 1536, 1024).astype(np.float16)

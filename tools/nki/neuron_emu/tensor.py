@@ -598,7 +598,7 @@ class NkiTensor(Compared, NKIObject):
             if self.strides[dim] * self.itemsize % base.itemsize:
                 refuse("ap", f"the indirect dimension steps by whole elements of {base.dtype}",
                        f"{self.strides[dim]} of {self.dtype}")
-            limit = self.shape[dim]
+            limit = self._steps(dim)
             if vector_offset is not None and dim == 0 and base.strides[0] > 0:
                 # Its indices count from the offset on.
                 limit = max(1, limit - (offset or 0) // base.strides[0])
@@ -608,6 +608,16 @@ class NkiTensor(Compared, NKIObject):
                 refuse("ap", "vector_offset goes with a tensor in HBM")
         return NkiTensor(shape, base.dtype, self.storage, strides=strides,
                          offset=base.offset + (offset or 0), dynamic=dynamic, index=None)
+
+    def _steps(self, dim):
+        """How many steps of a dimension the tensor has: an index goes on where the dimension ends
+        and the next one of an outer dimension begins, as the tensor is one array to ap().
+        """
+        count = self.shape[dim]
+        while dim and self.strides[dim - 1] == self.strides[dim] * self.shape[dim]:
+            dim -= 1
+            count *= self.shape[dim]
+        return count
 
     def _scaled(self, dtype):
         """The same bytes as elements of another type; the shape is not looked at."""
