@@ -11,6 +11,11 @@
 #include "mem/trn_access.h"
 #include "neuron/address.h"
 
+#define CACHE_LINE	64
+/* Runs that one is asked for before it comes, and the most of its bytes. */
+#define AHEAD		3
+#define EXPECTED	512
+
 /* The position of an element. */
 struct place {
 	uint32_t at[4];		/* of its run */
@@ -169,6 +174,23 @@ static enum neuron_cause move_run(struct trn_walk *walk, uint64_t addr,
 	return cause;
 }
 
+/*
+ * Runs are mostly as far from each other as the last two were, and so far that each begins with
+ * misses of the cache and of the TLB: the one after the next is asked for. A wrong guess does not
+ * matter.
+ */
+static void expect_run(struct trn_walk *walk, size_t len)
+{
+	uintptr_t here = (uintptr_t)walk->access->memory;
+	uintptr_t ahead = here + AHEAD * (here - walk->last);
+	size_t i;
+
+	if (walk->last && here)
+		for (i = 0; i < len && i < EXPECTED; i += CACHE_LINE)
+			__builtin_prefetch((const void *)(ahead + i));
+	walk->last = here;
+}
+
 /* To @out or, when that is NULL, from @in. */
 static enum neuron_cause move(struct trn_walk *walk, uint64_t base,
 			      uint64_t first, uint32_t n, uint8_t *out,
@@ -188,6 +210,8 @@ static enum neuron_cause move(struct trn_walk *walk, uint64_t base,
 		cause = move_run(walk, place.addr + (uint64_t)place.inside * walk->size,
 				 out, in, len);
 		n -= part;
+		if (!cause)
+			expect_run(walk, len);
 		if (cause || !n)
 			return cause;
 		if (out)

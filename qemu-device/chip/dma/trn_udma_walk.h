@@ -21,6 +21,7 @@
  * @row: elements of one position of dimension 3 (of all when @run has them)
  * @index: as many as num[3]; those of left-out rows are not looked at
  * @low, @high: bytes that the elements reach below and above a base
+ * @last: where the last run lay in this process, or 0; a hint
  */
 struct trn_walk {
 	struct trn_access *access;
@@ -33,6 +34,7 @@ struct trn_walk {
 	const uint32_t *index;
 	int64_t low;
 	int64_t high;
+	uintptr_t last;
 };
 
 /**

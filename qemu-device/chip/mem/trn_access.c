@@ -154,6 +154,7 @@ static enum neuron_cause end_piece(struct trn_access *access,
 		piece->generation = end->window->generation;
 		piece->loc.ptr = NULL;
 	}
+	access->memory = piece->loc.ptr;
 	return NEURON_CAUSE_NONE;
 }
 

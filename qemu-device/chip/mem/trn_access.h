@@ -102,6 +102,7 @@ typedef void (*trn_posting_fn)(struct trn_access *access, void *arg);
  * @bad_dst: out: that address is the destination's
  * @stale: out: the grant of the last copy or write was void: bytes were dropped
  * @post: out: the post that the last copy or write made, if any
+ * @memory: out: where the end of the last access lay in this process, or NULL; a hint
  */
 struct trn_access {
 	struct trn_chip *chip;
@@ -121,6 +122,7 @@ struct trn_access {
 	bool bad_dst;
 	bool stale;
 	struct trn_post post;
+	const void *memory;
 };
 
 /*
