@@ -689,6 +689,39 @@ static void one_engine_waits_before_a_loop_for_others(void **state)
 	expect_waits(a_loop_that_reads(false), 4, NULL);
 }
 
+/* Vector writes what scalar reads, so it waits for the round before. @more: scalar then goes on. */
+static struct nb_program *a_loop_that_is_waited_for(bool more)
+{
+	struct nb_program *nb = begin();
+
+	nb_begin_loop(nb, 1, 3);
+	nb_memset(nb, VECTOR, tile(0, 64), 2.0f);
+	nb_copy(nb, SCALAR, tile(256, 64), tile(0, 64));
+	if (more)
+		nb_copy(nb, SCALAR, tile(512, 64), tile(1024, 64));
+	nb_end_loop(nb);
+	return nb;
+}
+
+/*
+ * Behind the loop vector has taken the post that the last copy has left, so it knows that this is
+ * over, and GpSimd knows when it has waited for vector. Of what scalar did later nobody knows.
+ */
+static void what_a_round_leaves_tells_of_it(void **state)
+{
+	struct nb_program *nb = a_loop_that_is_waited_for(false);
+
+	(void)state;
+	nb_copy(nb, VECTOR, tile(768, 64), tile(256, 64));
+	nb_copy(nb, GPSIMD, tile(1280, 64), tile(768, 64));
+	nb_copy(nb, GPSIMD, tile(1536, 64), tile(256, 64));
+	expect_waits(nb, 4, NULL);
+
+	nb = a_loop_that_is_waited_for(true);
+	nb_copy(nb, VECTOR, tile(768, 64), tile(512, 64));
+	expect_waits(nb, 4, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -718,6 +751,7 @@ int main(void)
 		cmocka_unit_test(the_first_round_comes_first),
 		cmocka_unit_test(a_tile_does_not_end_in_a_later_loop),
 		cmocka_unit_test(one_engine_waits_before_a_loop_for_others),
+		cmocka_unit_test(what_a_round_leaves_tells_of_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -197,6 +197,8 @@ static void nb_loop_rewind(struct nb_order *order, const struct nb_loop *loop,
 	nb_touched_renumber(&order->touched, loop->seq, end);
 	memcpy(order->shift, loop->shift, sizeof(order->shift));
 	memcpy(order->clock, loop->clock, sizeof(order->clock));
+	memcpy(order->done, loop->done, sizeof(order->done));
+	memcpy(order->done_since, loop->done_since, sizeof(order->done_since));
 	for (a = 0; a < NEURON_NR_ENGINES; a++) {
 		order->actor[a].nr_past = loop->nr_past[a];
 		order->now[a] = 0;
@@ -437,6 +439,47 @@ static int nb_loop_settle_queue(struct nb_order *order, struct nb_loop *loop, un
 }
 
 /*
+ * What engines know of the last round when they have taken the posts that it has left. Who knows
+ * the last event that touches something knows that all is over what that actor has touched. What
+ * waits in a round have told of the same round they tell in each.
+ */
+static void nb_loop_last_round(const struct nb_order *order, struct nb_loop *loop)
+{
+	const struct nb_loop_waits *waits = loop->waits;
+	uint32_t begin[NB_MAX_ACTORS];
+	unsigned int a, e;
+	size_t i;
+
+	for (a = 0; a < order->nr_actors; a++)
+		begin[a] = loop->seq[a] + (loop->round - 1) * loop->events[a];
+	memcpy(loop->knows, order->clock, sizeof(loop->knows));
+	for (i = 0; i < waits->count; i++) {
+		const struct nb_loop_wait *wait = &waits->wait[i];
+
+		if (wait->back)
+			nb_event_knows(order, wait->actor, begin[wait->actor] + wait->at + 1,
+				       loop->knows[wait->engine]);
+	}
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		for (a = 0; a < order->nr_actors; a++)
+			loop->knows[e][a] -= loop->knows[e][a] < begin[a] ? loop->knows[e][a] :
+									    begin[a];
+	nb_touched_last(&order->touched, loop->seq, loop->events, order->nr_actors, loop->last);
+}
+
+static void nb_loop_done(struct nb_order *order, const struct nb_loop *loop,
+			 enum neuron_engine e)
+{
+	unsigned int a;
+
+	for (a = 0; a < order->nr_actors; a++)
+		if (loop->last[a] && a != e && loop->knows[e][a] >= loop->last[a]) {
+			order->done[e][a] = order->actor[a].seq;
+			order->done_since[e] = order->actor[e].seq;
+		}
+}
+
+/*
  * Behind the loop. That an engine has seen the last instruction of another one does not count as
  * knowledge: the event that stands for all of the loop comes later.
  */
@@ -457,6 +500,7 @@ static int nb_loop_settle(struct nb_order *order, struct nb_loop *loop)
 			continue;
 		order->pc[e] = loop->pc[e] + loop->events[e];
 		order->clock[e][e] = order->actor[e].seq;
+		nb_loop_done(order, loop, e);
 		if (nb_clock_keep(order, e, order->actor[e].seq))
 			return -1;
 	}
@@ -478,6 +522,8 @@ static void nb_loop_enter(struct nb_order *order, struct nb_loop *loop)
 	memcpy(loop->pc, order->pc, sizeof(loop->pc));
 	memcpy(loop->shift, order->shift, sizeof(loop->shift));
 	memcpy(loop->clock, order->clock, sizeof(loop->clock));
+	memcpy(loop->done, order->done, sizeof(loop->done));
+	memcpy(loop->done_since, order->done_since, sizeof(loop->done_since));
 	memcpy(loop->acquired, order->acquired, sizeof(loop->acquired));
 	memcpy(loop->reg_set, order->reg_set, sizeof(loop->reg_set));
 	memset(loop->before, 0, sizeof(loop->before));
@@ -504,8 +550,10 @@ static bool nb_loop_learn(const struct nb_order *order, struct nb_loop *loop)
 	loop->waits = &loop->made[(loop->round + 1) % 2];
 	memcpy(loop->first_seq, loop->seq, sizeof(loop->seq));
 	loop->known = nb_channels_fit(&loop->channels, loop->waits);
-	if (loop->known)
+	if (loop->known) {
 		nb_find_begun(order, loop);
+		nb_loop_last_round(order, loop);
+	}
 	return loop->known;
 }
 

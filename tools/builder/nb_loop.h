@@ -53,6 +53,10 @@ struct nb_channels {
  * @child: loops in it, of which @next is the next one in this round
  * @depth: loops around it, of any kind
  * @pc, @seq, @shift, @clock, @acquired, @nr_past, @met, @first_tile, @reg_set: at its begin
+ * @done, @done_since: also at its begin
+ * @knows: behind the last round, of the events of a round: how many of each actor each engine knows
+ *	to be over
+ * @last: of each actor: the last event of a round that touches something
  * @first_seq: @seq when it was gone through for the first time
  * @events: of each actor, in a round
  * @before: what each engine needs of what was before the loop; @before_pc: its first instruction
@@ -78,6 +82,10 @@ struct nb_loop {
 	uint32_t first_seq[NB_MAX_ACTORS];
 	uint32_t shift[NEURON_NR_ENGINES];
 	uint32_t clock[NEURON_NR_ENGINES][NB_MAX_ACTORS];
+	uint32_t done[NEURON_NR_ENGINES][NB_MAX_ACTORS];
+	uint32_t done_since[NEURON_NR_ENGINES];
+	uint32_t knows[NEURON_NR_ENGINES][NB_MAX_ACTORS];
+	uint32_t last[NB_MAX_ACTORS];
 	uint32_t acquired[NB_MAX_ACTORS];
 	size_t nr_past[NEURON_NR_ENGINES];
 	size_t first_tile;

@@ -56,6 +56,12 @@ void nb_order_wait_for(struct nb_order *order, unsigned int actor, uint32_t seq)
 		order->actor[actor].event[seq - 1].waited = true;
 }
 
+/* Number of the event of the instruction. */
+static uint32_t nb_step_seq(const struct nb_order *order, const struct nb_step *step)
+{
+	return step->pc + order->shift[step->engine] + 1;
+}
+
 /* --- Clocks --- */
 
 int nb_clock_keep(struct nb_order *order, enum neuron_engine e, uint32_t seq)
@@ -146,6 +152,36 @@ static void nb_learn(struct nb_order *order, enum neuron_engine e,
 	}
 }
 
+/* An engine that waits for the event @know is about knows what others have done by then. */
+static void nb_learn_done(struct nb_order *order, const struct nb_step *step,
+			  const struct nb_knowledge *know)
+{
+	uint32_t *done = order->done[step->engine];
+	unsigned int by, a;
+
+	for (by = 0; by < NEURON_NR_ENGINES; by++) {
+		if (!order->done_since[by] || nb_known(know, by) < order->done_since[by])
+			continue;
+		for (a = 0; a < order->nr_actors; a++) {
+			if (done[a] >= order->done[by][a])
+				continue;
+			done[a] = order->done[by][a];
+			order->done_since[step->engine] = nb_step_seq(order, step);
+		}
+	}
+}
+
+void nb_event_knows(const struct nb_order *order, unsigned int actor, uint32_t seq,
+		    uint32_t *knows)
+{
+	const struct nb_knowledge know = nb_know(order, actor, seq);
+	unsigned int a;
+
+	for (a = 0; a < order->nr_actors; a++)
+		if (knows[a] < nb_known(&know, a))
+			knows[a] = nb_known(&know, a);
+}
+
 void nb_look_over(struct nb_order *order)
 {
 	unsigned int a, e;
@@ -161,12 +197,6 @@ void nb_look_over(struct nb_order *order)
 }
 
 /* --- What an instruction needs --- */
-
-/* Number of the event of the instruction. */
-static uint32_t nb_step_seq(const struct nb_order *order, const struct nb_step *step)
-{
-	return step->pc + order->shift[step->engine] + 1;
-}
 
 void nb_event_ask(struct nb_order *order, const struct nb_event *event)
 {
@@ -224,6 +254,8 @@ static void nb_need_touch(void *context, const struct nb_touch *before,
 	enum nb_cause cause = !now->write ? NB_CAUSE_READ :
 			      before->write ? NB_CAUSE_WRITE : NB_CAUSE_REUSE;
 
+	if (before->seq <= asking->order->done[asking->step->engine][before->actor])
+		return;
 	nb_need(asking->order, asking->step, before->actor, before->seq, cause, &now->area);
 }
 
@@ -296,8 +328,10 @@ int nb_make_waits(struct nb_order *order, const struct nb_step *step)
 			return -1;
 		know[nr++] = nb_know(order, a, order->need[a].seq);
 	}
-	for (a = 0; a < nr; a++)
+	for (a = 0; a < nr; a++) {
 		nb_learn(order, step->engine, &know[a]);
+		nb_learn_done(order, step, &know[a]);
+	}
 	for (left = order->needs; left; left &= left - 1)
 		order->need[__builtin_ctzll(left)].seq = 0;
 	order->needs = 0;

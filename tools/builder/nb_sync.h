@@ -283,6 +283,9 @@ struct nb_step {
  * @reg_sets: of each loop or branch around this place: @reg_set where it began, and at the end of
  *	the first part of a branch
  * @clock: [e][a]: events of actor a that engine e knows to be over
+ * @done: [e][a]: engine e knows that all that actor a has touched up to this event is over, but
+ *	perhaps not that a has posted it
+ * @done_since: event of each engine from which on that is so; 0: there is nothing of the kind
  * @constant: of each variable: NB_CONSTANT_*
  * @nr_sems: semaphores that nb_sem() had given
  * @counting: registers that count the loops around this place: a mask
@@ -324,6 +327,8 @@ struct nb_order {
 	unsigned int nr_sems;
 	uint64_t counting;
 	uint32_t clock[NEURON_NR_ENGINES][NB_MAX_ACTORS];
+	uint32_t done[NEURON_NR_ENGINES][NB_MAX_ACTORS];
+	uint32_t done_since[NEURON_NR_ENGINES];
 	uint32_t *snap;
 	size_t nr_snaps;
 	size_t snap_room;
@@ -395,6 +400,9 @@ static inline void nb_need_set(struct nb_order *order, unsigned int actor, struc
 
 /* The waits that order->need asks for, before instruction @step->pc. 0 or -1. */
 int nb_make_waits(struct nb_order *order, const struct nb_step *step);
+/* @knows[a] events of each actor a are known to be over: more with event @seq of @actor. */
+void nb_event_knows(const struct nb_order *order, unsigned int actor, uint32_t seq,
+		    uint32_t *knows);
 /* What engine @e knows now it has known from its event @seq on. 0 or -1. */
 int nb_clock_keep(struct nb_order *order, enum neuron_engine e, uint32_t seq);
 /* Find out anew what all engines know. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Who has touched which bytes. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "nb_touch.h"
 
@@ -74,6 +75,36 @@ void nb_touched_renumber(struct nb_touched *touched, const uint32_t *begin,
 		space = &touched->space[touched->used[i]];
 		for (b = 0; b < space->nr; b++)
 			nb_bin_renumber(&space->bin[b], begin, end);
+	}
+}
+
+static void nb_bin_last(const struct nb_bin *bin, const uint32_t *begin, const uint32_t *events,
+			uint32_t *last)
+{
+	unsigned int i, a;
+	uint32_t at;
+
+	for (i = 0; i < bin->nr; i++) {
+		a = bin->touch[i].actor;
+		if (bin->touch[i].seq <= begin[a])
+			continue;
+		at = (bin->touch[i].seq - begin[a] - 1) % events[a] + 1;
+		if (last[a] < at)
+			last[a] = at;
+	}
+}
+
+void nb_touched_last(const struct nb_touched *touched, const uint32_t *begin,
+		     const uint32_t *events, unsigned int nr_actors, uint32_t *last)
+{
+	const struct nb_binned *space;
+	unsigned int i, b;
+
+	memset(last, 0, nr_actors * sizeof(*last));
+	for (i = 0; i < touched->nr_used; i++) {
+		space = &touched->space[touched->used[i]];
+		for (b = 0; b < space->nr; b++)
+			nb_bin_last(&space->bin[b], begin, events, last);
 	}
 }
 

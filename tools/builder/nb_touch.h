@@ -51,6 +51,13 @@ void nb_touched_forget(struct nb_touched *touched);
 void nb_touched_renumber(struct nb_touched *touched, const uint32_t *begin,
 			 const uint32_t *end);
 
+/*
+ * Of the accesses by events after @begin[a]: at which of the @events[a] events of a round the last
+ * one of actor a is, counted from 1; 0: there is none.
+ */
+void nb_touched_last(const struct nb_touched *touched, const uint32_t *begin,
+		     const uint32_t *events, unsigned int nr_actors, uint32_t *last);
+
 typedef void nb_touch_fn(void *context, const struct nb_touch *before,
 			 const struct nb_touch *now);
 
