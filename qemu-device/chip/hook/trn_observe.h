@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 /*
- * Where blocks tell the chip's observer (trn/observe.h). Without one each place costs a load.
- * core/trn_observe.c does the telling.
+ * Where blocks tell the chip's observer (trn/observe.h). Without one each place costs a load or
+ * two; Documentation/chip-library.rst has counts. core/trn_observe.c does the telling.
  */
 #ifndef TRN_OBSERVE_H
 #define TRN_OBSERVE_H
