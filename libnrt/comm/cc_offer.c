@@ -11,8 +11,9 @@
  */
 #define PIECE_BYTES	(64 * 1024)
 
-_Static_assert(PIECE_BYTES <= NRT_GATHER_MAX_BYTES, "a piece can be gathered");
-_Static_assert(PIECE_BYTES >= NRT_PLAN_MAX_RANKS * sizeof(struct nrt_cc_agreement), "one item of all");
+_Static_assert(NRT_GATHER_MAX_BYTES >= PIECE_BYTES, "a piece can be gathered");
+_Static_assert(NRT_PLAN_MAX_RANKS * sizeof(struct nrt_cc_agreement) <= PIECE_BYTES,
+	       "it has room for an item of all ranks");
 
 NRT_STATUS nrt_cc_offers_init(struct nrt_cc_offers *offers, struct nrt_cc_team *team,
 			      unsigned int room, struct nrt_error *error)
