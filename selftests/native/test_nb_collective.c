@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Collectives in programs with nb_auto(): what waits for their ends, and in which order they start.
+ */
+#include <endian.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "neuron_builder.h"
+#include "neuron/neff.h"
+
+#define F32	NEURON_DTYPE_FP32
+#define VECTOR	NEURON_ENGINE_VECTOR
+#define SCALAR	NEURON_ENGINE_SCALAR
+#define GPSIMD	NEURON_ENGINE_GPSIMD
+#define SYNC	NEURON_ENGINE_SYNC
+
+static struct nb_program *begin(void)
+{
+	struct nb_program *nb = nb_new("test");
+
+	assert_non_null(nb);
+	nb_auto(nb);
+	return nb;
+}
+
+static void expect_error(struct nb_program *nb, const char *text)
+{
+	const char *error;
+
+	nb_sync(nb);
+	error = nb_error(nb);
+	if (!error || strcmp(error, text))
+		fail_msg("'%s', not '%s'", error ? error : "no error", text);
+	nb_free(nb);
+}
+
+/* As many waits, and the first of them is for what @area says. */
+static void expect_waits(struct nb_program *nb, size_t count, const char *area)
+{
+	char text[512] = "";
+
+	if (nb_sync(nb))
+		fail_msg("%s", nb_error(nb));
+	if (count)
+		nb_why(nb, 0, text, sizeof(text));
+	if (nb_waits(nb) != count)
+		fail_msg("%zu waits, not %zu: %s", nb_waits(nb), count, text);
+	if (area && !strstr(text, area))
+		fail_msg("'%s' does not say '%s'", text, area);
+	nb_free(nb);
+}
+
+static void store(struct nb_program *nb, enum neuron_engine engine, int var, uint64_t offset)
+{
+	nb_reg_store(nb, engine, var, offset, 0, 5);
+}
+
+static const uint32_t two_ranks[] = { 0, 1 };
+
+/* The variable that starts a sum of @from on two ranks. */
+static int sum(struct nb_program *nb, int from, int to)
+{
+	const struct nb_collective what = {
+		.op = "all_reduce", .reduce = "add", .dtype = F32, .input = from, .output = to,
+		.ranks = two_ranks, .group_size = 2, .nr_groups = 1, .semaphore = -1,
+	};
+
+	return nb_collective(nb, "sum", &what);
+}
+
+static void start(struct nb_program *nb, int queue, int collective)
+{
+	const uint32_t one = htole32(1);
+	int word = nb_file(nb, "one", &one, sizeof(one));
+
+	nb_dma(nb, queue, nb_linear(collective, 0, 4), nb_linear(word, 0, 4), -1);
+}
+
+/* Who has to do with neither of its tensors goes on beside it. */
+static void a_collective_ends_like_a_transfer(void **state)
+{
+	struct nb_program *nb = begin();
+	int from = nb_tmp(nb, "from", 256), to = nb_tmp(nb, "to", 256);
+	int other = nb_tmp(nb, "other", 256);
+	int queue = nb_queue(nb, "starts", "data", GPSIMD, 1);
+
+	(void)state;
+	store(nb, VECTOR, from, 128);
+	start(nb, queue, sum(nb, from, to));
+	store(nb, SCALAR, other, 0);
+	nb_reg_load(nb, SYNC, 6, to, 4, 0);
+	store(nb, VECTOR, from, 0);
+	expect_waits(nb, 3,
+		     "gpsimd instruction 0 waits for vector instruction 0: reads what it writes, \"from\" bytes 0x0 to 0xff");
+}
+
+static void a_queue_of_collectives_moves_nothing(void **state)
+{
+	struct nb_program *nb = begin();
+	int from = nb_tmp(nb, "from", 256), to = nb_tmp(nb, "to", 256);
+	int queue = nb_queue(nb, "starts", "data", GPSIMD, 1);
+
+	(void)state;
+	start(nb, queue, sum(nb, from, to));
+	nb_dma(nb, queue, nb_linear(to, 0, 64), nb_linear(from, 0, 64), -1);
+	expect_error(nb,
+		     "queue \"starts\" starts collectives whose semaphores nb_auto() finds: it is one queue, and moves nothing");
+	nb = begin();
+	from = nb_tmp(nb, "from", 256);
+	to = nb_tmp(nb, "to", 256);
+	queue = nb_queue(nb, "starts", "data", GPSIMD, 2);
+	start(nb, queue, sum(nb, from, to));
+	expect_error(nb,
+		     "queue \"starts\" starts collectives whose semaphores nb_auto() finds: it is one queue, and moves nothing");
+}
+
+/* Two sums, of streams 0 and @stream, which @queue and @other start. */
+static struct nb_program *two_sums(unsigned int stream, bool apart)
+{
+	struct nb_program *nb = begin();
+	const uint32_t one = htole32(1);
+	int word = nb_file(nb, "one", &one, sizeof(one)), start_of[2], queue[2];
+	struct nb_collective what = {
+		.op = "all_reduce", .reduce = "add", .dtype = F32, .input = nb_tmp(nb, "from", 256),
+		.output = nb_tmp(nb, "to", 256), .ranks = two_ranks, .group_size = 2,
+		.nr_groups = 1, .semaphore = -1,
+	};
+	unsigned int i;
+
+	start_of[0] = nb_collective(nb, "first", &what);
+	what.stream = stream;
+	what.input = nb_tmp(nb, "from2", 256);
+	what.output = nb_tmp(nb, "to2", 256);
+	start_of[1] = nb_collective(nb, "second", &what);
+	queue[0] = nb_queue(nb, "starts", "data", GPSIMD, 1);
+	queue[1] = apart ? nb_queue(nb, "starts2", "data", GPSIMD, 1) : queue[0];
+	for (i = 0; i < 2; i++)
+		nb_dma(nb, queue[i], nb_linear(start_of[i], 0, 4), nb_linear(word, 0, 4), -1);
+	store(nb, VECTOR, what.output, 0);
+	return nb;
+}
+
+/* Those of one queue end in their order, which collectives of different streams do not. */
+static void a_queue_starts_one_stream(void **state)
+{
+	(void)state;
+	expect_error(two_sums(1, false),
+		     "queue \"starts\" starts collectives of streams 0 and 1, which may end in any order: make a queue for each stream");
+	expect_waits(two_sums(0, false), 1,
+		     "vector instruction 0 waits for the transfer of gpsimd instruction 1: writes over what it writes, \"to2\" bytes 0x0 to 0x3");
+	expect_waits(two_sums(1, true), 1,
+		     "vector instruction 0 waits for the transfer of gpsimd instruction 1: writes over what it writes, \"to2\" bytes 0x0 to 0x3");
+}
+
+/* 40 sums on stream 0, started in their order or @backwards; another queue starts @apart and on. */
+static struct nb_program *many_sums(unsigned int apart, bool backwards)
+{
+	struct nb_program *nb = begin();
+	const uint32_t one = htole32(1);
+	int word = nb_file(nb, "one", &one, sizeof(one)), start_of[40], queue[2];
+	struct nb_collective what = {
+		.op = "all_reduce", .reduce = "add", .dtype = F32, .input = nb_tmp(nb, "from", 256),
+		.output = nb_tmp(nb, "to", 256), .ranks = two_ranks, .group_size = 2,
+		.nr_groups = 1, .semaphore = -1,
+	};
+	unsigned int i, k;
+	char name[16];
+
+	queue[0] = nb_queue(nb, "starts", "data", GPSIMD, 1);
+	queue[1] = nb_queue(nb, "starts2", "data", GPSIMD, 1);
+	for (i = 0; i < 40; i++) {
+		snprintf(name, sizeof(name), "sum%u", i);
+		start_of[i] = nb_collective(nb, name, &what);
+	}
+	for (i = 0; i < 40; i++) {
+		k = backwards ? 39 - i : i;
+		nb_dma(nb, queue[k >= apart], nb_linear(start_of[k], 0, 4), nb_linear(word, 0, 4),
+		       -1);
+	}
+	store(nb, VECTOR, what.output, 0);
+	return nb;
+}
+
+/* Every 16th of a stream starts by the same semaphore. */
+static void starts_by_one_semaphore_are_in_order(void **state)
+{
+	(void)state;
+	expect_waits(many_sums(40, false), 1,
+		     "vector instruction 0 waits for the transfer of gpsimd instruction 39: writes over what it writes, \"to\" bytes 0x0 to 0x3");
+	expect_error(many_sums(20, false),
+		     "collective 20 starts by the same semaphore as collective 4, 16 places before it on stream 0: start that one before, by the same queue");
+	expect_error(many_sums(40, true),
+		     "collective 39 starts by the same semaphore as collective 23, 16 places before it on stream 0: start that one before, by the same queue");
+}
+
+static void too_many_collectives_are_refused(void **state)
+{
+	struct nb_program *nb = begin();
+	struct nb_collective what = {
+		.op = "barrier", .ranks = two_ranks, .group_size = 2, .nr_groups = 1,
+		.semaphore = 7,
+	};
+	unsigned int i;
+	char name[16];
+
+	(void)state;
+	for (i = 0; i <= NEFF_MAX_COLLECTIVES; i++) {
+		assert_null(nb_error(nb));
+		snprintf(name, sizeof(name), "c%u", i);
+		nb_collective(nb, name, &what);
+	}
+	expect_error(nb, "collective \"c1024\": a program has at most 1024");
+}
+
+static void a_collective_needs_a_start(void **state)
+{
+	struct nb_program *nb = begin();
+	void *data;
+	size_t size;
+
+	(void)state;
+	sum(nb, nb_tmp(nb, "from", 256), nb_tmp(nb, "to", 256));
+	nb_nop(nb, SYNC);
+	assert_int_equal(-1, nb_pack(nb, &data, &size));
+	assert_string_equal("collective 0 (all_reduce) is never started", nb_error(nb));
+	nb_free(nb);
+	nb = nb_new("by hand");
+	sum(nb, nb_tmp(nb, "from", 256), nb_tmp(nb, "to", 256));
+	assert_string_equal("collective \"sum\": nb_auto() finds semaphores, not of barriers",
+			    nb_error(nb));
+	nb_free(nb);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_collective_ends_like_a_transfer),
+		cmocka_unit_test(a_queue_of_collectives_moves_nothing),
+		cmocka_unit_test(a_queue_starts_one_stream),
+		cmocka_unit_test(starts_by_one_semaphore_are_in_order),
+		cmocka_unit_test(too_many_collectives_are_refused),
+		cmocka_unit_test(a_collective_needs_a_start),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
