@@ -158,8 +158,8 @@ static void a_queue_starts_one_stream(void **state)
 		     "vector instruction 0 waits for the transfer of gpsimd instruction 1: writes over what it writes, \"to2\" bytes 0x0 to 0x3");
 }
 
-/* 40 sums on stream 0, started in their order or @backwards; another queue starts @apart and on. */
-static struct nb_program *many_sums(unsigned int apart, bool backwards)
+/* @nr sums on stream 0, started in their order or @backwards; another queue starts @apart and on. */
+static struct nb_program *many_sums(unsigned int nr, unsigned int apart, bool backwards)
 {
 	struct nb_program *nb = begin();
 	const uint32_t one = htole32(1);
@@ -174,12 +174,12 @@ static struct nb_program *many_sums(unsigned int apart, bool backwards)
 
 	queue[0] = nb_queue(nb, "starts", "data", GPSIMD, 1);
 	queue[1] = nb_queue(nb, "starts2", "data", GPSIMD, 1);
-	for (i = 0; i < 40; i++) {
+	for (i = 0; i < nr; i++) {
 		snprintf(name, sizeof(name), "sum%u", i);
 		start_of[i] = nb_collective(nb, name, &what);
 	}
-	for (i = 0; i < 40; i++) {
-		k = backwards ? 39 - i : i;
+	for (i = 0; i < nr; i++) {
+		k = backwards ? nr - 1 - i : i;
 		nb_dma(nb, queue[k >= apart], nb_linear(start_of[k], 0, 4), nb_linear(word, 0, 4),
 		       -1);
 	}
@@ -190,13 +190,90 @@ static struct nb_program *many_sums(unsigned int apart, bool backwards)
 /* Every 16th of a stream starts by the same semaphore. */
 static void starts_by_one_semaphore_are_in_order(void **state)
 {
+	struct nb_program *nb = many_sums(40, 40, false);
+
 	(void)state;
-	expect_waits(many_sums(40, false), 1,
+	/* Each of the two looks at the starts anew. */
+	assert_int_equal(nb_schedule(nb, NULL), 0);
+	expect_waits(nb, 1,
 		     "vector instruction 0 waits for the transfer of gpsimd instruction 39: writes over what it writes, \"to\" bytes 0x0 to 0x3");
-	expect_error(many_sums(20, false),
+	expect_error(many_sums(40, 20, false),
 		     "collective 20 starts by the same semaphore as collective 4, 16 places before it on stream 0: start that one before, by the same queue");
-	expect_error(many_sums(40, true),
+	expect_error(many_sums(40, 20, true),
 		     "collective 39 starts by the same semaphore as collective 23, 16 places before it on stream 0: start that one before, by the same queue");
+}
+
+/* The stream ends them in its own order, and waits count the ends of a queue. */
+static void a_queue_starts_in_the_order_of_its_stream(void **state)
+{
+	(void)state;
+	expect_error(many_sums(2, 2, true),
+		     "queue \"starts\" starts collective 0 behind one that comes later on stream 0: start them in the order in which they were added");
+}
+
+static void a_collective_is_started_once(void **state)
+{
+	struct nb_program *nb;
+	int queue[2], first;
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		nb = begin();
+		queue[0] = nb_queue(nb, "starts", "data", GPSIMD, 1);
+		queue[1] = nb_queue(nb, "starts2", "data", GPSIMD, 1);
+		first = sum(nb, nb_tmp(nb, "from", 256), nb_tmp(nb, "to", 256));
+		start(nb, queue[0], first);
+		nb_dma(nb, queue[i], nb_linear(first, 0, 4),
+		       nb_linear(nb_find_var(nb, "one"), 0, 4), -1);
+		expect_error(nb, "collective 0 (all_reduce) is started twice");
+	}
+}
+
+/* 17 sums on stream 0, but number @barrier is a barrier. Number @late is started last. */
+static struct nb_program *a_barrier_among_sums(unsigned int barrier, unsigned int late)
+{
+	struct nb_program *nb = begin();
+	const uint32_t one = htole32(1);
+	int word = nb_file(nb, "one", &one, sizeof(one)), start_of[17], queue[2];
+	int from = nb_tmp(nb, "from", 256), to = nb_tmp(nb, "to", 256);
+	unsigned int i, k;
+	char name[16];
+
+	queue[0] = nb_queue(nb, "starts", "data", GPSIMD, 1);
+	queue[1] = nb_queue(nb, "by_hand", "data", GPSIMD, 1);
+	for (i = 0; i < 17; i++) {
+		const struct nb_collective what = {
+			.op = i == barrier ? "barrier" : "all_reduce", .reduce = "add",
+			.dtype = F32, .input = from, .output = to, .ranks = two_ranks,
+			.group_size = 2, .nr_groups = 1,
+			.semaphore = i == barrier ? nb_sem(nb, false) : -1,
+		};
+
+		snprintf(name, sizeof(name), "c%u", i);
+		start_of[i] = nb_collective(nb, name, &what);
+	}
+	for (i = 0; i < 17; i++) {
+		k = i < late ? i : i < 16 ? i + 1 : late;
+		nb_dma(nb, queue[k == barrier], nb_linear(start_of[k], 0, 4),
+		       nb_linear(word, 0, 4), -1);
+	}
+	return nb;
+}
+
+/* Another queue starts it, so the later start of the two that share a semaphore waits. */
+static void what_ends_by_hand_shares_a_semaphore(void **state)
+{
+	(void)state;
+	expect_waits(a_barrier_among_sums(0, 16), 1,
+		     "gpsimd instruction 16 waits for the transfer of gpsimd instruction 0: writes over what it writes, \"c0\" bytes 0x0 to 0x3");
+	expect_waits(a_barrier_among_sums(16, 16), 1,
+		     "gpsimd instruction 16 waits for the transfer of gpsimd instruction 15: synchronisation by hand");
+	expect_waits(a_barrier_among_sums(1, 16), 1, "synchronisation by hand");
+	expect_error(a_barrier_among_sums(0, 0),
+		     "collective 16 starts by the same semaphore as collective 0, 16 places before it on stream 0: start that one before");
+	expect_error(a_barrier_among_sums(16, 0),
+		     "collective 16 starts by the same semaphore as collective 0, 16 places before it on stream 0: start that one before");
 }
 
 static void too_many_collectives_are_refused(void **state)
@@ -244,6 +321,9 @@ int main(void)
 		cmocka_unit_test(a_queue_of_collectives_moves_nothing),
 		cmocka_unit_test(a_queue_starts_one_stream),
 		cmocka_unit_test(starts_by_one_semaphore_are_in_order),
+		cmocka_unit_test(a_queue_starts_in_the_order_of_its_stream),
+		cmocka_unit_test(a_collective_is_started_once),
+		cmocka_unit_test(what_ends_by_hand_shares_a_semaphore),
 		cmocka_unit_test(too_many_collectives_are_refused),
 		cmocka_unit_test(a_collective_needs_a_start),
 	};

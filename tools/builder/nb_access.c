@@ -224,6 +224,7 @@ static int nb_step_start(struct nb_order *order, struct nb_step *step, const str
 	struct nb_queue_set *queue = &order->nb->queue[step->queue];
 	bool starts = what && what->semaphore < 0;
 	unsigned int i;
+	int behind = 0;
 
 	if (starts && nb_check_stream(order, step, queue, what))
 		return -1;
@@ -233,10 +234,12 @@ static int nb_step_start(struct nb_order *order, struct nb_step *step, const str
 		return nb_fail_at(order->nb, step->engine, step->pc,
 				  "queue \"%.64s\" starts collectives whose semaphores nb_auto() finds: it is one queue, and moves nothing",
 				  queue->name);
+	if (what && nb_start_collective(order->nb, to, step->queue, &behind))
+		return -1;
 	if (!queue->starts)
 		return 0;
-	if (nb_start_collective(order->nb, to, step->queue))
-		return -1;
+	if (behind)
+		nb_touches(step, nb_area_of_var(order->nb, behind), true);
 	if (!what->nr_parts) {
 		nb_touches(step, nb_area_of_var(order->nb, what->input), false);
 		nb_touches(step, nb_area_of_var(order->nb, what->output), true);

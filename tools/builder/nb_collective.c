@@ -11,12 +11,13 @@
 #include "neuron/neff_part.h"
 
 /*
- * A copy of a collective; its lists are @what's. It is number @place of its stream; @queue is what
- * starts it, or -1.
+ * A copy of a collective; its lists are @what's. It is number @place of its stream; @start is the
+ * variable that starts it, and @queue what does so, or -1.
  */
 struct nb_collective_entry {
 	struct nb_collective what;
 	unsigned int place;
+	int start;
 	int queue;
 	char *op;
 	char *reduce;
@@ -200,8 +201,9 @@ int nb_collective(struct nb_program *nb, const char *name, const struct nb_colle
 		nb_fail(nb, "out of memory");
 		return 0;
 	}
+	entry.start = nb_cc_sem(nb, name, nb->nr_collectives);
 	list[nb->nr_collectives++] = entry;
-	return nb_cc_sem(nb, name, nb->nr_collectives - 1);
+	return entry.start;
 }
 
 struct nb_collective *nb_collective_at(const struct nb_program *nb, const struct nb_side *side)
@@ -226,17 +228,68 @@ static int nb_shares_start(const struct nb_program *nb, unsigned int index)
 	return (int)index;
 }
 
-int nb_start_collective(struct nb_program *nb, const struct nb_side *side, int queue)
+void nb_forget_starts(struct nb_program *nb)
 {
-	const unsigned int index = nb->var[side->var - 1].first;
-	const int before = nb_shares_start(nb, index);
+	unsigned int i;
+	size_t q;
 
-	nb->collective[index].queue = queue;
-	if (before < 0 || nb->collective[before].queue == queue)
+	for (i = 0; i < nb->nr_collectives; i++)
+		nb->collective[i].queue = -1;
+	for (q = 0; q < nb->nr_queues; q++) {
+		nb->queue[q].moves = false;
+		nb->queue[q].starts = false;
+		nb->queue[q].next_place = 0;
+	}
+}
+
+/* Waits count the ends of a queue in the order of its starts; the stream ends them in its own. */
+static int nb_check_place(struct nb_program *nb, unsigned int index, int queue)
+{
+	const struct nb_collective_entry *entry = &nb->collective[index];
+
+	if (entry->place < nb->queue[queue].next_place)
+		return nb_fail(nb,
+			       "queue \"%.64s\" starts collective %u behind one that comes later on stream %u: start them in the order in which they were added",
+			       nb->queue[queue].name, index, entry->what.stream);
+	nb->queue[queue].next_place = entry->place + 1;
+	return 0;
+}
+
+/*
+ * The start of @index comes behind that of @before. What posts a semaphore by hand is started by
+ * another queue; its start waits for all before it, and in *@behind the later one waits for it.
+ */
+static int nb_check_before(struct nb_program *nb, unsigned int index, unsigned int before,
+			   int *behind)
+{
+	const struct nb_collective_entry *entry = &nb->collective[index];
+	const struct nb_collective_entry *first = &nb->collective[before];
+	const bool found = entry->what.semaphore < 0, first_found = first->what.semaphore < 0;
+
+	if (found && !first_found)
+		*behind = first->start;
+	if ((!found && !first_found) || (found && first_found && first->queue == entry->queue) ||
+	    (found != first_found && first->queue >= 0))
 		return 0;
 	return nb_fail(nb,
-		       "collective %u starts by the same semaphore as collective %d, %d places before it on stream %u: start that one before, by the same queue",
-		       index, before, NEFF_NR_STARTS, nb->collective[index].what.stream);
+		       "collective %u starts by the same semaphore as collective %u, %d places before it on stream %u: start that one before%s",
+		       index, before, NEFF_NR_STARTS, entry->what.stream,
+		       found && first_found ? ", by the same queue" : "");
+}
+
+int nb_start_collective(struct nb_program *nb, const struct nb_side *side, int queue, int *behind)
+{
+	const unsigned int index = nb->var[side->var - 1].first;
+	struct nb_collective_entry *entry = &nb->collective[index];
+	const int before = nb_shares_start(nb, index);
+
+	*behind = 0;
+	if (entry->queue >= 0)
+		return nb_fail(nb, "collective %u (%s) is started twice", index, entry->op);
+	if (entry->what.semaphore < 0 && nb_check_place(nb, index, queue))
+		return -1;
+	entry->queue = queue;
+	return before < 0 ? 0 : nb_check_before(nb, index, before, behind);
 }
 
 int nb_check_collectives(struct nb_program *nb)

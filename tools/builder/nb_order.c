@@ -629,6 +629,7 @@ static int nb_order_init(struct nb_order *order, struct nb_program *nb)
 
 	order->nb = nb;
 	order->record = nb->record;
+	nb_forget_starts(nb);
 	order->nr_actors = NEURON_NR_ENGINES;
 	nb_add_queues(order);
 	order->nr_snaps = 1;

@@ -615,6 +615,7 @@ int nb_plan_read(struct nb_plan *plan)
 		goto out;
 	}
 	nb_regs_forget(reader.order);
+	nb_forget_starts(plan->nb);
 	if (nb_sort_deaths(&reader) || nb_read_all(&reader))
 		goto out;
 	nb_find_movable(plan);

@@ -58,6 +58,7 @@ struct nb_queue_set {
 	bool moves;		/* it has a transfer, or starts a collective: nb_sync() knows */
 	bool starts;
 	unsigned int stream;	/* of the collectives that it starts */
+	unsigned int next_place; /* on the stream, behind the collective that it started last */
 };
 
 struct nb_dma_block {
@@ -162,8 +163,13 @@ void nb_collectives_free(struct nb_program *nb);
 int nb_check_collectives(struct nb_program *nb);
 /* The collective that a write to @side starts; NULL: it starts none. */
 struct nb_collective *nb_collective_at(const struct nb_program *nb, const struct nb_side *side);
-/* Queue @queue does so. -1: the order of such starts is not known, an error. */
-int nb_start_collective(struct nb_program *nb, const struct nb_side *side, int queue);
+/* The program is read from its beginning: nothing starts collectives yet. */
+void nb_forget_starts(struct nb_program *nb);
+/*
+ * Queue @queue does so. *@behind: variable whose write must be over before, or 0. -1: starts that
+ * are not in order, an error.
+ */
+int nb_start_collective(struct nb_program *nb, const struct nb_side *side, int queue, int *behind);
 bool nb_writes_metadata(const struct nb_collective *what);
 
 /*

@@ -177,7 +177,7 @@ struct nb_collective {
  * when all before it on its stream are complete. Each execution starts all, once each; the one that
  * is 16 (NEFF_NR_STARTS) places behind another one on the stream, behind that one. If nb_auto()
  * finds the semaphore, a set of one queue starts it, which does nothing else but start others of
- * the stream. There are at most NEFF_MAX_COLLECTIVES.
+ * the stream, in the order in which they were added. There are at most NEFF_MAX_COLLECTIVES.
  */
 int nb_collective(struct nb_program *nb, const char *name, const struct nb_collective *what);
 
