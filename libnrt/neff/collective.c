@@ -17,6 +17,7 @@ struct reader {
 	struct neff_collective *to;
 	struct json_object *object;
 	struct nrt_error *error;
+	uint32_t tries;		/* comparisons of outputs that are left */
 	char where[64];
 };
 
@@ -322,31 +323,30 @@ static struct neff_part part_of(const struct neff_graph *graph, const struct nef
 }
 
 /* Can output @i have bytes that output @j, or with @i itself another row of it, has as well? */
-static int outputs_meet(const struct reader *reader, unsigned int i, unsigned int j,
-			uint32_t *tries)
+static int outputs_meet(struct reader *reader, unsigned int i, unsigned int j)
 {
 	const struct neff_side *outputs = reader->to->parts + reader->to->nr_parts;
 	const struct neff_side *a = &outputs[i], *b = &outputs[j];
 	const struct neff_var *vars = reader->graph->vars;
 
 	if (i == j)
-		return neff_part_repeats(part_of(reader->graph, a), tries);
+		return neff_part_repeats(part_of(reader->graph, a), &reader->tries);
 	if (a->var != b->var && (vars[a->var].type != NEFF_VAR_VIRTUAL ||
 				 vars[b->var].type != NEFF_VAR_VIRTUAL))
 		return 0;
-	return neff_parts_meet(part_of(reader->graph, a), part_of(reader->graph, b), tries);
+	return neff_parts_meet(part_of(reader->graph, a), part_of(reader->graph, b),
+			       &reader->tries);
 }
 
 /* Queues write the outputs in no order. */
 static NRT_STATUS check_outputs(struct reader *reader)
 {
-	uint32_t tries = NEFF_PART_TRIES;
 	unsigned int i, j;
 	int meet = 0;
 
 	for (i = 0; i < reader->to->nr_parts; i++) {
 		for (j = 0; j <= i && !meet; j++)
-			meet = outputs_meet(reader, i, j, &tries);
+			meet = outputs_meet(reader, i, j);
 		if (meet)
 			break;
 	}
@@ -542,7 +542,7 @@ static NRT_STATUS check_starts(const struct neff_graph *graph, struct nrt_error 
 NRT_STATUS neff_read_collectives(struct neff_graph *graph, struct json_object *root,
 				 struct nrt_error *error)
 {
-	struct reader reader = { .graph = graph, .error = error };
+	struct reader reader = { .graph = graph, .error = error, .tries = NEFF_PART_TRIES };
 	struct json_object *list;
 	unsigned int places[NRT_PLAN_STREAMS] = { 0 };
 	size_t nr;

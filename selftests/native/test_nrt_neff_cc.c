@@ -112,6 +112,64 @@ static void lists(void **state)
 			    cases[i].word);
 }
 
+#define MATRICES \
+	"{ 'isa': 'neuron-emu-1', 'engines': { 'sync': { 'instructions': 'sync.bin' } }, " \
+	"'var': { 'x': { 'type': 'tmp-buf', 'var_id': 1, 'size': 16777216 }, " \
+	"'y': { 'type': 'tmp-buf', 'var_id': 2, 'size': 67108864 } }, 'collectives': [ "
+#define MATRIX_ENTRY	"{ 'op': 'alltoall', 'dtype': 'float32', 'semaphore': 0, " PAIR ", "
+#define COLUMN \
+	"%s{ 'to': 'y', 'to_off': %u, 'to_steps': [ 1, 1024 ], 'to_sizes': [ 16, 4096 ] }"
+#define INTERLEAVED \
+	MATRIX_ENTRY "'inputs': [ { 'from': 'x' }, { 'from': 'x' } ], 'outputs': [ " \
+	"{ 'to': 'y', 'to_off': 0, 'to_steps': [ 1, 64 ], 'to_sizes': [ 16, 1048576 ] }, " \
+	"{ 'to': 'y', 'to_off': 32, 'to_steps': [ 1, 128, 64 ], 'to_sizes': [ 16, 524288, 2 ] }" \
+	" ] }"
+
+/* A list of 64 columns of a matrix; the last begins @before bytes too early. */
+static NRT_STATUS read_columns(unsigned int before, struct neff **neff, struct nrt_error *error)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+	NRT_STATUS status;
+	unsigned int i;
+
+	assert_non_null(file);
+	fputs(MATRICES MATRIX_ENTRY "'inputs': [ ", file);
+	for (i = 0; i < 64; i++)
+		fprintf(file,
+			"%s{ 'from': 'x', 'from_off': %u, 'from_steps': [ 1 ], 'from_sizes': [ 65536 ] }",
+			i ? ", " : "", i * 65536);
+	fputs(" ], 'outputs': [ ", file);
+	for (i = 0; i < 64; i++)
+		fprintf(file, COLUMN, i ? ", " : "", i * 16 - (i == 63 ? before : 0));
+	fputs(" ] } ] }", file);
+	assert_int_equal(0, fclose(file));
+	status = rig_read_text(text, NULL, neff, error);
+	free(text);
+	return status;
+}
+
+/* Columns take few comparisons. What takes more is counted for all lists together. */
+static void outputs_in_pieces(void **state)
+{
+	struct nrt_error error;
+	struct neff *neff;
+
+	(void)state;
+	if (read_columns(0, &neff, &error))
+		fail_msg("%s", error.text);
+	neff_free(neff);
+	rig_refused(0, read_columns(4, &neff, &error), &error,
+		    "elements 62 and 63 of 'outputs' have bytes in common");
+	if (rig_read_text(MATRICES INTERLEAVED ", " INTERLEAVED " ] }", NULL, &neff, &error))
+		fail_msg("%s", error.text);
+	neff_free(neff);
+	rig_refused(1, rig_read_text(MATRICES INTERLEAVED ", " INTERLEAVED ", " INTERLEAVED " ] }",
+				     NULL, &neff, &error), &error,
+		    "collective 2: element 1 of 'outputs' is in too many pieces");
+}
+
 static void good_collectives(void **state)
 {
 	const struct neff_collective *second, *third;
@@ -344,6 +402,7 @@ int main(void)
 		cmocka_unit_test(many_collectives),
 		cmocka_unit_test(bad_collectives),
 		cmocka_unit_test(lists),
+		cmocka_unit_test(outputs_in_pieces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

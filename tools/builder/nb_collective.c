@@ -75,29 +75,28 @@ static struct neff_part nb_part_of(const struct nb_program *nb, const struct nb_
 }
 
 /* Outputs @i and @j, or two rows of output @i. */
-static int nb_outputs_meet(const struct nb_program *nb, const struct nb_collective *what,
-			   unsigned int i, unsigned int j, uint32_t *tries)
+static int nb_outputs_meet(struct nb_program *nb, const struct nb_collective *what,
+			   unsigned int i, unsigned int j)
 {
 	const struct nb_side *a = &what->outputs[i], *b = &what->outputs[j];
 
 	if (i == j)
-		return neff_part_repeats(nb_part_of(nb, a), tries);
+		return neff_part_repeats(nb_part_of(nb, a), &nb->part_tries);
 	if (nb_space_of_var(nb, a->var) != nb_space_of_var(nb, b->var))
 		return 0;
-	return neff_parts_meet(nb_part_of(nb, a), nb_part_of(nb, b), tries);
+	return neff_parts_meet(nb_part_of(nb, a), nb_part_of(nb, b), &nb->part_tries);
 }
 
 /* They are written in no order. */
 static int nb_check_outputs(struct nb_program *nb, const char *name,
 			    const struct nb_collective *what)
 {
-	uint32_t tries = NEFF_PART_TRIES;
 	unsigned int i, j;
 	int meet;
 
 	for (i = 0; i < what->nr_parts; i++)
 		for (j = 0; j <= i; j++) {
-			meet = nb_outputs_meet(nb, what, i, j, &tries);
+			meet = nb_outputs_meet(nb, what, i, j);
 			if (meet < 0)
 				return nb_fail(nb,
 					       "collective \"%.64s\": output %u is in too many pieces to tell whether it overlaps with others",

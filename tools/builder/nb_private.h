@@ -122,6 +122,7 @@ struct nb_program {
 	uint32_t notify_bytes;
 	struct nb_collective_entry *collective;
 	unsigned int nr_collectives;
+	uint32_t part_tries;	/* comparisons of their outputs that are left */
 	unsigned int generation;	/* of the NeuronCore; 0: the newest */
 	int sbuf;
 	struct nb_stream stream[NEURON_NR_ENGINES];

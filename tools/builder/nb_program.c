@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "nb_private.h"
+#include "neuron/neff_part.h"
 
 #define NB_MAX_QUEUES	NEURON_JOB_MAX_QUEUES
 #define NB_HUGE_PAGE	(2ul << 20)
@@ -68,6 +69,7 @@ struct nb_program *nb_new(const char *name)
 	if (!nb)
 		return NULL;
 	nb->source = -1;
+	nb->part_tries = NEFF_PART_TRIES;
 	nb->name = strdup(name);
 	if (!nb->name) {
 		free(nb);

@@ -12,7 +12,11 @@
 
 #define NEFF_PART_DIMS	4
 
-/* Comparisons for a list. One that needs more is refused: it would be millions of transfers. */
+/*
+ * Comparisons for all lists of a program, which bounds what a reader spends. Two parts that are
+ * rows of one step, such as columns of a matrix, take a few. Those that lie between each other with
+ * different steps take some for each row.
+ */
 #define NEFF_PART_TRIES	(1u << 22)
 
 /**
@@ -74,13 +78,58 @@ static inline void neff_part_halve(struct neff_part *part, struct neff_part *res
 	part->size[i] = half;
 }
 
+/* Of @part the element of dimension @i that lies first; in *@step the bytes to the next. */
+static inline struct neff_part neff_part_first(struct neff_part part, unsigned int i, __u64 *step)
+{
+	if (part.step[i] < 0)
+		part.begin -= neff_part_reach(&part, i);
+	*step = neff_part_reach(&part, i) / (part.size[i] - 1);
+	part.size[i] = 1;
+	return part;
+}
+
+static inline int neff_parts_meet(struct neff_part a, struct neff_part b, __u32 *tries);
+
+/*
+ * Do @a and @b meet, which are elements of dimensions @i and @j? As neff_parts_meet(); -2: the
+ * elements have different steps, or reach further than that, so this is not the way to tell.
+ *
+ * The first element of @b begins between two elements of @a, or behind the last one. It meets no
+ * others than these; and how it lies to them, so does each pair of elements that can meet.
+ */
+static inline int neff_parts_meet_in_step(const struct neff_part *a, unsigned int i,
+					  const struct neff_part *b, unsigned int j, __u32 *tries)
+{
+	__u64 a_step, b_step, a_low, a_end, b_low, b_end, before;
+	struct neff_part in_a, in_b;
+	int meet;
+
+	in_a = neff_part_first(*a, i, &a_step);
+	in_b = neff_part_first(*b, j, &b_step);
+	a_low = neff_part_low(&in_a, &a_end);
+	b_low = neff_part_low(&in_b, &b_end);
+	if (a_step != b_step || a_end - a_low > a_step || b_end - b_low > a_step)
+		return -2;
+	if (b_low < a_low)
+		return neff_parts_meet_in_step(b, j, a, i, tries);
+	before = (b_low - a_low) / a_step;
+	if (before >= a->size[i])
+		return 0;
+	in_a.begin += before * a_step;
+	meet = neff_parts_meet(in_a, in_b, tries);
+	if (meet || before + 1 == a->size[i])
+		return meet;
+	in_a.begin += a_step;
+	return neff_parts_meet(in_a, in_b, tries);
+}
+
 /* Is a byte in @a and in @b? 1, 0, or -1: more than *@tries comparisons would have to tell. */
 static inline int neff_parts_meet(struct neff_part a, struct neff_part b, __u32 *tries)
 {
 	__u64 a_end, a_low = neff_part_low(&a, &a_end), b_end, b_low = neff_part_low(&b, &b_end);
 	const unsigned int a_dim = neff_part_widest(&a), b_dim = neff_part_widest(&b);
 	struct neff_part rest;
-	int meet;
+	int meet = -2;
 
 	if (a_end <= b_low || b_end <= a_low)
 		return 0;
@@ -89,6 +138,10 @@ static inline int neff_parts_meet(struct neff_part a, struct neff_part b, __u32 
 	if (!*tries)
 		return -1;
 	--*tries;
+	if (a_dim && b_dim)
+		meet = neff_parts_meet_in_step(&a, a_dim, &b, b_dim, tries);
+	if (meet != -2)
+		return meet;
 	if (!b_dim || (a_dim && a_end - a_low >= b_end - b_low)) {
 		neff_part_halve(&a, &rest, a_dim);
 		meet = neff_parts_meet(a, b, tries);
