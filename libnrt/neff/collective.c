@@ -322,17 +322,22 @@ static struct neff_part part_of(const struct neff_graph *graph, const struct nef
 	return part;
 }
 
+/* Parts of the scratchpad lie in one memory, and each state-buffer is all of SBUF. */
+static bool in_one_memory(const struct neff_var *vars, unsigned int a, unsigned int b)
+{
+	return a == b || (vars[a].type == vars[b].type &&
+			  (vars[a].type == NEFF_VAR_VIRTUAL || vars[a].type == NEFF_VAR_STATE));
+}
+
 /* Can output @i have bytes that output @j, or with @i itself another row of it, has as well? */
 static int outputs_meet(struct reader *reader, unsigned int i, unsigned int j)
 {
 	const struct neff_side *outputs = reader->to->parts + reader->to->nr_parts;
 	const struct neff_side *a = &outputs[i], *b = &outputs[j];
-	const struct neff_var *vars = reader->graph->vars;
 
 	if (i == j)
 		return neff_part_repeats(part_of(reader->graph, a), &reader->tries);
-	if (a->var != b->var && (vars[a->var].type != NEFF_VAR_VIRTUAL ||
-				 vars[b->var].type != NEFF_VAR_VIRTUAL))
+	if (!in_one_memory(reader->graph->vars, a->var, b->var))
 		return 0;
 	return neff_parts_meet(part_of(reader->graph, a), part_of(reader->graph, b),
 			       &reader->tries);

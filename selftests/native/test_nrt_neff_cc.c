@@ -17,6 +17,7 @@
 	"'x': { 'type': 'tmp-buf', 'var_id': 1, 'size': 64 }, " \
 	"'y': { 'type': 'tmp-buf', 'var_id': 2, 'size': 128 }, " \
 	"'b': { 'type': 'state-buffer', 'var_id': 3, 'size': 64 }, " \
+	"'b2': { 'type': 'state-buffer', 'var_id': 7, 'size': 64 }, " \
 	"'m': { 'type': 'tmp-buf', 'var_id': 5, 'size': 24 }, " \
 	"'i': { 'type': 'input', 'var_id': 6, 'size': 24, 'dtype': 'uint32', " \
 	"'shape': [ 3, 2 ] }, " \
@@ -78,6 +79,9 @@ static void lists(void **state)
 		  "elements 0 and 0 of 'outputs' have bytes in common" },
 		{ COLLECTIVES(LIST_ENTRY("alltoall", FROM("x") ", " FROM("x"),
 					 ROWS("32", "16, 4") ", " ROWS("16", "32, 2"), "")),
+		  "elements 0 and 1 of 'outputs' have bytes in common" },
+		{ COLLECTIVES(LIST_ENTRY("alltoall", FROM("x") ", " FROM("x"),
+					 TO("b") ", " TO("b2"), "")),
 		  "elements 0 and 1 of 'outputs' have bytes in common" },
 		{ COLLECTIVES(LIST_ENTRY("all_gather", FROM("x"), TO("y"), ", 'input': 'x'")),
 		  "or lists" },
