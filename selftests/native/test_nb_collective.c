@@ -158,7 +158,7 @@ static void a_queue_starts_one_stream(void **state)
 		     "vector instruction 0 waits for the transfer of gpsimd instruction 1: writes over what it writes, \"to2\" bytes 0x0 to 0x3");
 }
 
-/* @nr sums on stream 0, started in their order or @backwards; another queue starts @apart and on. */
+/* @nr sums on stream 0, in their order or @backwards; another queue starts number @apart and on. */
 static struct nb_program *many_sums(unsigned int nr, unsigned int apart, bool backwards)
 {
 	struct nb_program *nb = begin();
