@@ -258,6 +258,7 @@ struct neff_collective {
 
 /* Those of the CC-core that start collectives lie behind those of plans. */
 _Static_assert(NRT_PLAN_MAX_SEMS + NEFF_NR_STARTS == NEURON_NR_SEMAPHORES, "all semaphores");
+_Static_assert(NEFF_NR_STREAMS == NRT_PLAN_STREAMS, "all streams");
 
 /* Semaphore of its stream's CC-core that starts it. Every 16th of a stream has the same one. */
 static inline unsigned int neff_start(const struct neff_collective *collective)

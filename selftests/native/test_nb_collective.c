@@ -204,9 +204,11 @@ static void starts_by_one_semaphore_are_in_order(void **state)
 }
 
 /* The stream ends them in its own order, and waits count the ends of a queue. */
-static void a_queue_starts_in_the_order_of_its_stream(void **state)
+static void starts_are_in_the_order_of_the_stream(void **state)
 {
 	(void)state;
+	expect_error(many_sums(2, 1, true),
+		     "queue \"starts\" starts collective 0 behind one that comes later on stream 0: start them in the order in which they were added");
 	expect_error(many_sums(2, 2, true),
 		     "queue \"starts\" starts collective 0 behind one that comes later on stream 0: start them in the order in which they were added");
 }
@@ -270,10 +272,13 @@ static void what_ends_by_hand_shares_a_semaphore(void **state)
 	expect_waits(a_barrier_among_sums(16, 16), 1,
 		     "gpsimd instruction 16 waits for the transfer of gpsimd instruction 15: synchronisation by hand");
 	expect_waits(a_barrier_among_sums(1, 16), 1, "synchronisation by hand");
-	expect_error(a_barrier_among_sums(0, 0),
-		     "collective 16 starts by the same semaphore as collective 0, 16 places before it on stream 0: start that one before");
 	expect_error(a_barrier_among_sums(16, 0),
 		     "collective 16 starts by the same semaphore as collective 0, 16 places before it on stream 0: start that one before");
+	/* All but the first one are started, and that waits for them. */
+	expect_error(a_barrier_among_sums(0, 0),
+		     "collective 16 starts by the same semaphore as collective 0, 16 places before it on stream 0: start that one before");
+	expect_error(a_barrier_among_sums(1, 1),
+		     "queue \"by_hand\" starts collective 1 behind one that comes later on stream 0: start them in the order in which they were added");
 }
 
 static void too_many_collectives_are_refused(void **state)
@@ -293,6 +298,10 @@ static void too_many_collectives_are_refused(void **state)
 		nb_collective(nb, name, &what);
 	}
 	expect_error(nb, "collective \"c1024\": a program has at most 1024");
+	nb = begin();
+	what.stream = 4;
+	nb_collective(nb, "late", &what);
+	expect_error(nb, "collective \"late\": stream 4: the last one is 3");
 }
 
 static void a_collective_needs_a_start(void **state)
@@ -321,7 +330,7 @@ int main(void)
 		cmocka_unit_test(a_queue_of_collectives_moves_nothing),
 		cmocka_unit_test(a_queue_starts_one_stream),
 		cmocka_unit_test(starts_by_one_semaphore_are_in_order),
-		cmocka_unit_test(a_queue_starts_in_the_order_of_its_stream),
+		cmocka_unit_test(starts_are_in_the_order_of_the_stream),
 		cmocka_unit_test(a_collective_is_started_once),
 		cmocka_unit_test(what_ends_by_hand_shares_a_semaphore),
 		cmocka_unit_test(too_many_collectives_are_refused),

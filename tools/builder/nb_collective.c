@@ -154,35 +154,39 @@ static unsigned int nb_count_stream(const struct nb_program *nb, unsigned int st
 	return nr;
 }
 
-int nb_collective(struct nb_program *nb, const char *name, const struct nb_collective *what)
+static int nb_check_collective(struct nb_program *nb, const char *name,
+			       const struct nb_collective *what)
 {
 	bool barrier = what->op && !strcmp(what->op, "barrier");
-	struct nb_collective_entry entry = {
-		.what = *what, .place = nb_count_stream(nb, what->stream), .queue = -1,
-	}, *list;
 
-	if (nb->nr_collectives == NEFF_MAX_COLLECTIVES) {
-		nb_fail(nb, "collective \"%.64s\": a program has at most %d", name,
-			NEFF_MAX_COLLECTIVES);
-		return 0;
-	}
-	if (!what->op || !what->ranks || !what->nr_groups || !what->group_size) {
-		nb_fail(nb, "collective \"%.64s\": an operation and groups are needed", name);
-		return 0;
-	}
-	if (what->semaphore < 0 && (barrier || !nb->record)) {
-		nb_fail(nb, "collective \"%.64s\": nb_auto() finds semaphores, not of barriers",
-			name);
-		return 0;
-	}
-	if (barrier && what->nr_parts) {
-		nb_fail(nb, "collective \"%.64s\": a barrier has no lists of tensors", name);
-		return 0;
-	}
+	if (nb->nr_collectives == NEFF_MAX_COLLECTIVES)
+		return nb_fail(nb, "collective \"%.64s\": a program has at most %d", name,
+			       NEFF_MAX_COLLECTIVES);
+	if (!what->op || !what->ranks || !what->nr_groups || !what->group_size)
+		return nb_fail(nb, "collective \"%.64s\": an operation and groups are needed",
+			       name);
+	if (what->stream >= NEFF_NR_STREAMS)
+		return nb_fail(nb, "collective \"%.64s\": stream %u: the last one is %d", name,
+			       what->stream, NEFF_NR_STREAMS - 1);
+	if (what->semaphore < 0 && (barrier || !nb->record))
+		return nb_fail(nb,
+			       "collective \"%.64s\": nb_auto() finds semaphores, not of barriers",
+			       name);
+	if (barrier && what->nr_parts)
+		return nb_fail(nb, "collective \"%.64s\": a barrier has no lists of tensors",
+			       name);
 	if (!barrier && nb_check_tensors(nb, name, what))
+		return -1;
+	return what->metadata ? nb_check_tensor(nb, name, what->metadata) : 0;
+}
+
+int nb_collective(struct nb_program *nb, const char *name, const struct nb_collective *what)
+{
+	struct nb_collective_entry entry = { .what = *what, .queue = -1 }, *list;
+
+	if (nb_check_collective(nb, name, what))
 		return 0;
-	if (what->metadata && nb_check_tensor(nb, name, what->metadata))
-		return 0;
+	entry.place = nb_count_stream(nb, what->stream);
 	list = reallocarray(nb->collective, nb->nr_collectives + 1, sizeof(*list));
 	if (!list) {
 		nb_fail(nb, "out of memory");
@@ -237,20 +241,26 @@ void nb_forget_starts(struct nb_program *nb)
 	for (q = 0; q < nb->nr_queues; q++) {
 		nb->queue[q].moves = false;
 		nb->queue[q].starts = false;
-		nb->queue[q].next_place = 0;
 	}
+	memset(nb->next_place, 0, sizeof(nb->next_place));
 }
 
-/* Waits count the ends of a queue in the order of its starts; the stream ends them in its own. */
+/*
+ * A stream ends its collectives in its own order. Waits count the ends of a queue in the order of
+ * its starts, and a start may wait for the end of what was started before it: one that comes
+ * earlier on the stream would wait for ever.
+ */
 static int nb_check_place(struct nb_program *nb, unsigned int index, int queue)
 {
 	const struct nb_collective_entry *entry = &nb->collective[index];
+	unsigned int *next = &nb->next_place[entry->what.stream];
 
-	if (entry->place < nb->queue[queue].next_place)
+	if (entry->place < *next)
 		return nb_fail(nb,
 			       "queue \"%.64s\" starts collective %u behind one that comes later on stream %u: start them in the order in which they were added",
 			       nb->queue[queue].name, index, entry->what.stream);
-	nb->queue[queue].next_place = entry->place + 1;
+	if (entry->what.semaphore < 0)
+		*next = entry->place + 1;
 	return 0;
 }
 
@@ -285,7 +295,7 @@ int nb_start_collective(struct nb_program *nb, const struct nb_side *side, int q
 	*behind = 0;
 	if (entry->queue >= 0)
 		return nb_fail(nb, "collective %u (%s) is started twice", index, entry->op);
-	if (entry->what.semaphore < 0 && nb_check_place(nb, index, queue))
+	if (nb_check_place(nb, index, queue))
 		return -1;
 	entry->queue = queue;
 	return before < 0 ? 0 : nb_check_before(nb, index, before, behind);

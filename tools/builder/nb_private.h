@@ -58,7 +58,6 @@ struct nb_queue_set {
 	bool moves;		/* it has a transfer, or starts a collective: nb_sync() knows */
 	bool starts;
 	unsigned int stream;	/* of the collectives that it starts */
-	unsigned int next_place; /* on the stream, behind the collective that it started last */
 };
 
 struct nb_dma_block {
@@ -122,6 +121,8 @@ struct nb_program {
 	uint32_t notify_bytes;
 	struct nb_collective_entry *collective;
 	unsigned int nr_collectives;
+	/* Of each stream: behind the last one that is started and has no semaphore by hand. */
+	unsigned int next_place[NEFF_NR_STREAMS];
 	uint32_t part_tries;	/* comparisons of their outputs that are left */
 	unsigned int generation;	/* of the NeuronCore; 0: the newest */
 	int sbuf;

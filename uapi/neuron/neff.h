@@ -18,6 +18,7 @@
 #define NEFF_MAX_PARTS		64	/* of a collective: inputs, and as many outputs */
 #define NEFF_MAX_COLLECTIVES	1024
 #define NEFF_MAX_CHANNELS	4	/* of a permute along rings */
+#define NEFF_NR_STREAMS		4	/* of collectives beside each other */
 #define NEFF_NR_STARTS		16	/* of a stream: semaphores that start its collectives */
 
 #define NEFF_PKG_MD5		1	/* hash: MD5 in the first 16 bytes */
