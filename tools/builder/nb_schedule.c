@@ -120,6 +120,17 @@ static void nb_forget(struct nb_plan *plan, const struct nb_mark *mark)
 	plan->total_ps = mark->total_ps;
 }
 
+/* What has worked out before, or must. 0 or -1. */
+static int nb_list_must(struct nb_plan *plan, struct nb_region *region, unsigned int rule,
+			unsigned int percent)
+{
+	int ret = nb_list(plan, region, rule, percent);
+
+	if (ret)
+		return ret < 0 ? -1 : 0;
+	return nb_fail(plan->nb, "the scheduler has lost an instruction");
+}
+
 /*
  * By rule 0. Loads may fill so much of what is free, in percent; less where more does not work
  * out. Where nothing does, tiles keep their places. Returns the percentage, -1: an error.
@@ -141,10 +152,7 @@ static int nb_first_list(struct nb_plan *plan, struct nb_region *region)
 	if (nb_depend(plan, region))
 		return -1;
 	nb_measure(plan, region);
-	ret = nb_list(plan, region, 0, 100);
-	if (ret < 0)
-		return -1;
-	return ret ? 100 : nb_fail(plan->nb, "the scheduler has lost an instruction");
+	return nb_list_must(plan, region, 0, 100) ? -1 : 100;
 }
 
 /*
@@ -155,16 +163,20 @@ static int nb_first_list(struct nb_plan *plan, struct nb_region *region)
 static int nb_list_apart(struct nb_plan *plan, struct nb_region *region, unsigned int rule,
 			 unsigned int percent, uint64_t best_ps)
 {
+	const uint64_t best_span_ps = best_ps - plan->total_ps;
 	const struct nb_spread in = plan->in, out = plan->out;
 	size_t queues = plan->nb->nr_queues;
 	int ret;
 
+	/* What is tried must not fail. */
+	if (plan->nb->next_queue_index + NB_DMA_ENGINES + NB_PLAN_SINGLES > NEURON_JOB_MAX_QUEUES)
+		return 0;
 	plan->apart = true;
 	nb_give_engines(plan, region->first, region->last);
 	ret = nb_list(plan, region, rule, percent);
 	if (ret < 0)
 		return -1;
-	if (ret && plan->total_ps < best_ps - best_ps / NB_APART_GAIN)
+	if (ret && plan->total_ps < best_ps - best_span_ps / NB_APART_GAIN)
 		return 1;
 	nb_queues_drop(plan->nb, queues);
 	plan->in = in;
@@ -205,7 +217,7 @@ static int nb_list_region(struct nb_plan *plan, struct nb_region *region)
 		return 0;
 	}
 	nb_forget(plan, &mark);
-	return nb_list(plan, region, best, percent) < 0 ? -1 : 0;
+	return nb_list_must(plan, region, best, percent);
 }
 
 static int nb_schedule_region(struct nb_plan *plan, struct nb_region *region)

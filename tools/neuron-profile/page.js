@@ -26,12 +26,19 @@ function unpack(bytes) {
     }
     return value >>> 0;
   };
+  const check = ok => {
+    if (!ok)
+      throw new Error("a column of this page is not whole");
+  };
   while (to < COUNT) {
-    for (let end = to + next(); to < end; to++)
+    const fresh = next();
+    check(at <= bytes.length && fresh <= COUNT - to);
+    for (const end = to + fresh; to < end; to++)
       numbers[to] = next();
     if (to === COUNT)
       break;
     const count = next(), distance = next();
+    check(at <= bytes.length && count <= COUNT - to && distance && distance <= to);
     for (const end = to + count; to < end; to++)
       numbers[to] = numbers[to - distance];
   }
