@@ -176,7 +176,7 @@ static enum neuron_cause move_run(struct trn_walk *walk, uint64_t addr,
 
 /*
  * Runs are mostly as far from each other as the last two were, and so far that each begins with
- * misses of the cache and of the TLB: the one after the next is asked for. A wrong guess does not
+ * misses of the cache and of the TLB: one that comes soon is asked for. A wrong guess does not
  * matter.
  */
 static void expect_run(struct trn_walk *walk, size_t len)
