@@ -150,13 +150,18 @@ def test_indices_of_dots():
         seen.extend(view.shape for view in (
             x[..., 0], x[0:64, ...], x[..., 1, :], x[:, :, :, ...], x[..., None],
             x[:, None, ..., 2:4], x[:, 1], x[0:2]))
+        # As many indices as dimensions, or fewer, with new dimensions on both sides of the dots.
+        y = nl.ndarray((4, 8, 2, 2), a.dtype, buffer=nl.private_hbm)
+        seen.extend(view.shape for view in (
+            y[None, ..., None], y[:, None, ..., None], y[None, ..., 1, None], y[None, ...]))
         with pytest.raises(nki.isa.NkiValidationError, match="an index is an integer"):
             print(x[..., 0, ...])
         return a
 
     kernel(numbers(128, 4))
     assert seen == [(128, 4), (64, 4, 8), (128, 8), (128, 4, 8), (128, 4, 8, 1), (128, 1, 4, 2),
-                    (128, 8), (2, 4, 8)]
+                    (128, 8), (2, 4, 8), (1, 4, 8, 2, 2, 1), (4, 1, 8, 2, 2, 1),
+                    (1, 4, 8, 2, 1), (1, 4, 8, 2, 2)]
 
 
 def test_a_view_with_another_type():

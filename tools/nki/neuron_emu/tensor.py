@@ -253,8 +253,6 @@ class NkiTensor(Compared, NKIObject):
             key = (key,)
         shape, strides = self.shape, self.strides
         if len(key) > len(shape):
-            if any(k is Ellipsis for k in key):
-                return self[self._fill(key)]
             return self._with_new_axes(key)
         offset = self.offset
         new_shape, new_strides = [], []
@@ -339,6 +337,8 @@ class NkiTensor(Compared, NKIObject):
         return key[:at] + missing + key[at + 1:]
 
     def _with_new_axes(self, key):
+        if any(k is Ellipsis for k in key):
+            return self[self._fill(key)]
         plain = tuple(k for k in key if k is not None)
         if len(plain) > len(self.shape):
             refuse("tensor[...]", f"the tensor has {len(self.shape)} dimensions",
