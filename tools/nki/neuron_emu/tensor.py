@@ -14,7 +14,7 @@ import math
 import struct
 
 from . import dtypes
-from .errors import NkiError, refuse
+from .errors import NkiValidationError, refuse
 from .objects import Compared, DynamicSlice, NKIObject, VirtualRegister
 
 __neuron_emu__ = True
@@ -696,8 +696,9 @@ class NkiTensor(Compared, NKIObject):
             free = free_dims(self.shape, self.strides)
             if free is not None and (self.shape[0] == 1 or self.strides[0] * item == storage.row):
                 partition, byte = divmod(self.offset * item, storage.row)
-                return WITH_DIMS.pack(storage.tile, byte, free, partition, self.shape[0],
-                                      chip_type(self.dtype), reg, NONE, 0, 0)
+                if 0 <= partition <= 255:
+                    return WITH_DIMS.pack(storage.tile, byte, free, partition, self.shape[0],
+                                          chip_type(self.dtype), reg, NONE, 0, 0)
             dims = self.dims()
         n = len(dims)
         if n < 4:
@@ -734,7 +735,10 @@ def free_dims(shape, strides):
     """The free dimensions as an instruction has them; None: it cannot have so many, such long ones
     or such wide steps.
     """
-    dims = merge_dims(zip(shape[:0:-1], strides[:0:-1]))
+    try:
+        dims = merge_dims(zip(shape[:0:-1], strides[:0:-1]))
+    except NkiValidationError:
+        return None
     if len(dims) > MAX_DIMS or shape[0] > 255:
         return None
     dims += [(1, 1)] * (MAX_DIMS - len(dims))
@@ -771,7 +775,8 @@ def _cut(n, s):
     for inner in range(MAX_NUM, 0, -1):
         if n % inner == 0 and n // inner <= MAX_NUM:
             return [(inner, s), (n // inner, s * inner)]
-    raise NkiError(f"a dimension of {n} elements does not fit an instruction")
+    refuse("tile", f"an instruction has {MAX_NUM} elements in a dimension, or several dimensions "
+           "of which the sizes multiply to it", n, "split the instruction")
 
 
 _chip_types = {}

@@ -179,6 +179,6 @@ def scalar(operand, what, function, engine_number, bitwise=False):
             pass
     try:
         return NUMBER, float_bits(float(operand)), ()
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         refuse(function, f"{what} is a number or a tile of one element for each partition",
                repr(operand))

@@ -90,6 +90,8 @@ def end_of(tensor, what, function, merge=True, moved=False):
     if storage.memory is MemoryRegion.psum:
         refuse(function, f"{what} lies in SBUF or HBM", "psum",
                "copy it to SBUF with nisa.tensor_copy first")
+    if tensor.offset < 0:
+        refuse(function, f"{what} begins in its tensor", f"{-tensor.offset} elements before it")
     dims = [(n, s * item) for n, s in zip(tensor.shape, tensor.strides)]
     if storage.memory is MemoryRegion.sbuf:
         partition, byte = divmod(tensor.offset * item, storage.row)
@@ -126,7 +128,8 @@ def _side(tensor):
     """struct nb_flat_side of a view that fits a descriptor as it is; None: it is none."""
     storage = tensor.storage
     memory = storage.memory
-    if tensor.dynamic is not None or tensor.index is not None or memory is PSUM:
+    if tensor.dynamic is not None or tensor.index is not None or memory is PSUM or \
+            tensor.offset < 0:
         return None
     item = dtypes.SIZE[tensor.dtype]
     row = storage.row if memory is SBUF else None
