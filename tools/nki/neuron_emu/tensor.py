@@ -14,6 +14,7 @@ import math
 import struct
 
 from . import dtypes
+from .dynamic import Dynamic, around, turns
 from .errors import NkiValidationError, refuse
 from .objects import Compared, DynamicSlice, NKIObject, VirtualRegister
 
@@ -90,25 +91,6 @@ def as_shape(shape, function):
     if not result or min(result) < 1:
         refuse(function, "the sizes of a shape are 1 or more", result)
     return result
-
-
-class Dynamic:
-    """An offset that the run decides: `scalar` or `vector` times `stride` elements.
-
-    `origin` is where the element 0 of the dimension lies. `others` are those of more dimensions,
-    which have registers, too; the offsets are added.
-    """
-
-    __slots__ = ("scalar", "vector", "stride", "limit", "dim", "others", "origin")
-
-    def __init__(self, stride, limit, dim, scalar=None, vector=None, origin=0):
-        self.others = ()
-        self.origin = origin
-        self.stride = stride
-        self.limit = limit
-        self.dim = dim
-        self.scalar = scalar
-        self.vector = vector
 
 
 class NkiTensor(Compared, NKIObject):
@@ -309,6 +291,9 @@ class NkiTensor(Compared, NKIObject):
             self._least_dims(new_shape, new_strides)
         if not dynamic:
             return self._view(tuple(new_shape), tuple(new_strides), offset)
+        for part in dynamic:
+            part.origin = offset
+            part.outer = around(new_shape, new_strides, part.stride * part.limit, (part.dim,))
         dynamic[0].others = tuple(dynamic[1:])
         return self._view(tuple(new_shape), tuple(new_strides), offset, dynamic[0])
 
@@ -387,7 +372,7 @@ class NkiTensor(Compared, NKIObject):
             refuse("tensor[...]", "an indirect view cannot be indexed by the run again")
         if dim == 0 and self.on_chip:
             refuse("tensor[...]", "the run cannot decide the partition of a tile")
-        return Dynamic(stride, n, new_dim, scalar=start, origin=self.offset)
+        return Dynamic(stride, n, new_dim, scalar=start)
 
     def slice(self, dim, start, end, step=1):
         """Elements `start` to `end` - 1 of a dimension."""
@@ -598,26 +583,20 @@ class NkiTensor(Compared, NKIObject):
             if self.strides[dim] * self.itemsize % base.itemsize:
                 refuse("ap", f"the indirect dimension steps by whole elements of {base.dtype}",
                        f"{self.strides[dim]} of {self.dtype}")
-            limit = self._steps(dim)
-            if vector_offset is not None and dim == 0 and base.strides[0] > 0:
-                # Its indices count from the offset on.
-                limit = max(1, limit - (offset or 0) // base.strides[0])
+            limit, outer = turns(self.shape, base.strides, dim)
             dynamic = Dynamic(base.strides[dim], limit, 0, scalar=scalar_offset,
-                              vector=vector_offset, origin=base.offset)
+                              vector=vector_offset, origin=base.offset, outer=outer)
+            if vector_offset is not None and dynamic.stride > 0:
+                # Its indices count from the offset on.
+                first = dynamic.inside(base.offset + (offset or 0)) // dynamic.stride
+                if not 0 <= first < limit:
+                    refuse("ap", f"offset begins at one of the {limit} elements that "
+                           "vector_offset selects from", f"{offset}, which is element {first}")
+                dynamic.limit = min(dynamic.limit, limit - first)
             if vector_offset is not None and self.on_chip:
                 refuse("ap", "vector_offset goes with a tensor in HBM")
         return NkiTensor(shape, base.dtype, self.storage, strides=strides,
                          offset=base.offset + (offset or 0), dynamic=dynamic, index=None)
-
-    def _steps(self, dim):
-        """How many steps of a dimension the tensor has: an index goes on where the dimension ends
-        and the next one of an outer dimension begins, as the tensor is one array to ap().
-        """
-        count = self.shape[dim]
-        while dim and self.strides[dim - 1] == self.strides[dim] * self.shape[dim]:
-            dim -= 1
-            count *= self.shape[dim]
-        return count
 
     def _scaled(self, dtype):
         """The same bytes as elements of another type; the shape is not looked at."""

@@ -15,9 +15,10 @@ import sys
 import numpy as np
 
 from .. import isa
+from ..dynamic import Dynamic
 from ..errors import refuse
 from ..objects import DynamicSlice, VirtualRegister
-from ..tensor import Dynamic, MemoryRegion, NkiTensor, ON_CHIP
+from ..tensor import MemoryRegion, NkiTensor, ON_CHIP
 from . import index
 from .dtypes import SHOWN, name_of, size_of
 from .index import Index, Mask

@@ -4,10 +4,11 @@
 import math
 
 from ..builder import value
+from ..dynamic import MOST, Dynamic
 from ..errors import refuse
 from ..ops import find, operator
 from ..objects import VirtualRegister
-from ..tensor import Dynamic, MemoryRegion, NkiTensor, chip_type
+from ..tensor import MemoryRegion, NkiTensor, chip_type
 from ..trace import SCALAR, SYNC, current
 from . import transfer
 from .common import member, needs
@@ -133,9 +134,12 @@ def _as_list(trace, tensor, function):
                "dimension that the register selects from, or parts of one of them",
                f"shape {tensor.shape} with strides {tensor.strides}, of which a register moves "
                f"{dynamic.stride}")
-    first = (tensor.offset - dynamic.origin) // unit
+    first = dynamic.inside(tensor.offset) // unit
     limit, factor = dynamic.limit, dynamic.stride // unit
     step = tensor.strides[0] // unit if rows > 1 else 0
+    if max(abs(first), limit * factor) > MOST:
+        refuse(function, "oob_mode.skip counts places with 32 bits",
+               f"{max(abs(first), limit * factor)} places", "take a part of the tensor")
     scalar = dynamic.scalar
     if isinstance(scalar, VirtualRegister):
         word = trace.ndarray((1, 1), "int32")
@@ -164,9 +168,11 @@ def _listed_unit(tensor):
     """How many elements apart are the places that a list of its rows counts, or None."""
     dynamic = tensor.dynamic
     step = tensor.strides[0] if tensor.shape[0] > 1 else 0
+    if dynamic.outer and abs(step) >= abs(dynamic.outer[-1]):
+        return None
     if step % dynamic.stride == 0:
         return dynamic.stride
-    first = (tensor.offset - dynamic.origin) % dynamic.stride
+    first = dynamic.inside(tensor.offset) % dynamic.stride
     reach = [(n - 1) * s for n, s in zip(tensor.shape, tensor.strides)]
     low = first + sum(r for r in reach if r < 0)
     high = first + sum(r for r in reach if r > 0)
