@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """The cache of NEFFs: what is kept, what is damaged, and several processes at once."""
 
+import errno
 import hashlib
 import os
 import pathlib
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -102,6 +104,49 @@ def test_a_disk_that_is_full(folder, capfd):
     assert len(tries) == 2 and path.read_bytes() == b"x" and path.parent != folder
     assert not list(folder.iterdir())
     assert "neuron_emu: kernels are not cached: [Errno 28] No space left" in capfd.readouterr().err
+
+
+def test_threads_that_find_it_full_at_once(folder, capfd):
+    """Both have begun to write to the user's folder when the first of them goes to its own."""
+    begun, gone, paths = threading.Barrier(2), threading.Event(), {}
+
+    def keep(key):
+        tries = []
+
+        def write(file):
+            tries.append(file)
+            if len(tries) > 1:
+                os.write(file, key.encode())
+                return
+            begun.wait(60)
+            if key == "second":
+                gone.wait(60)
+            raise OSError(errno.ENOSPC, "full")
+
+        try:
+            paths[key] = cache.add(key, write)
+        finally:
+            gone.set()
+
+    threads = [threading.Thread(target=keep, args=(key,)) for key in ("first", "second")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [paths[key].read_bytes() for key in ("first", "second")] == [b"first", b"second"]
+    assert {path.parent for path in paths.values()} == {cache.folder()} != {folder}
+    assert capfd.readouterr().err.count("kernels are not cached") == 1
+
+
+def test_an_own_folder_that_is_full_is_an_error(folder):
+    def write(_):
+        raise OSError(errno.ENOSPC, "full")
+
+    with pytest.raises(OSError, match="full"):
+        cache.add("key", write)
+    assert cache.folder() != folder
+    with pytest.raises(OSError, match="full"):
+        cache.add("key", write)
 
 
 def test_what_was_written_is_not_read_again(folder, monkeypatch):

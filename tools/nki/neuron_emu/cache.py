@@ -14,6 +14,7 @@ import pathlib
 import shutil
 import sys
 import tempfile
+import threading
 import time
 
 from . import builder
@@ -33,6 +34,8 @@ IN_USE_S = 60
 _whole = {}
 # Where NEFFs of this process go when the user's folder cannot be used: (process, path)
 _own = (None, None)
+# Of several threads the first one makes it.
+_own_lock = threading.Lock()
 
 
 def max_bytes():
@@ -56,10 +59,22 @@ def folder():
 def _without_cache(error):
     """From now on NEFFs of this process are in a folder that ends with it."""
     global _own
-    print(f"neuron_emu: kernels are not cached: {error}", file=sys.stderr, flush=True)
-    pid = os.getpid()
-    _own = (pid, pathlib.Path(tempfile.mkdtemp(prefix="neuron-emu-")))
-    atexit.register(_remove, *_own)
+    with _own_lock:
+        pid = os.getpid()
+        if _own[0] == pid:
+            return
+        print(f"neuron_emu: kernels are not cached: {error}", file=sys.stderr, flush=True)
+        _own = (pid, pathlib.Path(tempfile.mkdtemp(prefix="neuron-emu-")))
+        atexit.register(_remove, *_own)
+
+
+def _new_lock():
+    """A child has forked, of whose threads none holds the lock."""
+    global _own_lock
+    _own_lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_new_lock)
 
 
 def _remove(pid, place):
@@ -150,9 +165,8 @@ def _written(path):
         raise
 
 
-def _keep(key, write):
-    """Write a NEFF and its digest; returns the path."""
-    place = folder()
+def _keep(place, key, write):
+    """Write a NEFF and its digest to a folder; returns the path."""
     place.mkdir(parents=True, exist_ok=True)
     path = place / f"{key}.neff"
     with _written(path) as file:
@@ -171,13 +185,15 @@ def add(key, write):
 
     Where the user's folder cannot be used, it is called a second time.
     """
+    place = folder()
     try:
-        path = _keep(key, write)
+        path = _keep(place, key, write)
     except OSError as error:
-        if _own[0] == os.getpid():
+        # Another thread may have gone to the own folder in the meantime.
+        if _own == (os.getpid(), place):
             raise
         _without_cache(error)
-        path = _keep(key, write)
+        path = _keep(folder(), key, write)
     trim(path.parent)
     return path
 
