@@ -245,3 +245,25 @@ def test_trn1_takes_no_lengths(monkeypatch):
         return out
 
     refused(kernel, ("all_to_all_v", "NeuronCore-v3"), file="test_collectives_v.py")
+
+
+@pytest.mark.parametrize("varied", [False, True])
+def test_instructions_wait_for_a_collective_on_both_cores(varied, monkeypatch):
+    """The second core starts none: what it gets is where it meets the first one."""
+    monkeypatch.setenv("NEURON_PLATFORM_TARGET_OVERRIDE", "trn2")
+    cores = []
+
+    def kernel(a, meta):
+        out, x = like(a), nl.load(a)
+        group = ncc.ReplicaGroup([[0]])
+        if varied:
+            done = ncc.all_to_all_v(srcs=[a], dsts=[out], replica_group=group,
+                                    metadata_tensor=meta)
+        else:
+            done = ncc.all_reduce([a], [out], group, nl.add)
+        nisa.tensor_copy(x, x).depends_on(done)
+        cores.append(nl.program_id(0))
+        return out
+
+    nki.jit(kernel)[2].compile((numbers(4, 8)[0], np.zeros((3, 1), np.uint32)), {})
+    assert cores == [0, 1]

@@ -265,9 +265,8 @@ def _start(trace, op, tensors, groups, function, reduce="", pairs=(), priority=N
 
 
 def _both(trace):
-    """Both cores of a pair meet."""
-    if trace.cores == 2:
-        meet(trace, GPSIMD)
+    """Both cores of a pair meet; returns the instruction, if there is one."""
+    return meet(trace, GPSIMD) if trace.cores == 2 else None
 
 
 def _is_of_each(trace, src, dst, function):
@@ -334,7 +333,9 @@ def _do(trace, op, tensors, groups, function, unpack=None, kept=False, reduce=""
     if not trace.core:
         for dst, into in behind:
             handle = give(trace, dst, into)
-    _both(trace)
+    met = _both(trace)
+    # The second core starts none.
+    handle = met if handle is None else handle
     for (_, dst), pairs in zip(tensors, staged):
         if pairs:
             handle = give(trace, dst, pairs[trace.core][1])
@@ -473,8 +474,8 @@ def _vary(function, op, srcs, dsts, replica_group, metadata, recv_counts_known, 
         handle = transfer.copy(trace, dst, into)
     if not trace.core and meta is not metadata and not recv_counts_known:
         transfer.copy(trace, metadata, meta)
-    _both(trace)
-    return handle
+    met = _both(trace)
+    return met if handle is None else handle
 
 
 def all_gather_v(srcs, dsts, replica_group, metadata_tensor, recv_counts_known=False,
