@@ -39,6 +39,26 @@ def test_all_of_it_is_refused():
     refused(kernel, "tile: an instruction has 65535 elements in a dimension.*, not 65537")
 
 
+@pytest.mark.parametrize("rows", [2.7, np.float32(2.5), float("inf")])
+def test_a_size_that_is_not_whole(rows):
+    def kernel(a):
+        nl.ndarray((rows, 4), a.dtype)
+        return a
+
+    refused(kernel, "nl.ndarray: a shape is a tuple of integers")
+
+
+def test_sizes_that_are_whole():
+    shapes = []
+
+    def kernel(a):
+        shapes.extend(nl.ndarray(shape, a.dtype).shape for shape in ((2.0, 4), (np.int64(2), 4)))
+        return a
+
+    nki.jit(kernel).compile((np.ones((4, 8), np.float32),), {})
+    assert shapes == [(2, 4), (2, 4)]
+
+
 OUTSIDE = {
     "an instruction before the tile":
         lambda a, x: nisa.tensor_copy(x[0:3], x.ap([[8, 3], [1, 8]], offset=-8)),

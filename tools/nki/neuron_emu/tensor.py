@@ -11,6 +11,7 @@ import enum
 import functools
 import itertools
 import math
+import numbers
 import struct
 
 from . import dtypes
@@ -82,11 +83,19 @@ def row_major(shape):
     return tuple(reversed(strides))
 
 
+def _size(n):
+    """What it is as an integer."""
+    whole = int(n)
+    if isinstance(n, numbers.Real) and n != whole:
+        raise ValueError
+    return whole
+
+
 def as_shape(shape, function):
     """A tuple of positive integers."""
     try:
-        result = tuple(int(n) for n in (shape if hasattr(shape, "__iter__") else (shape,)))
-    except (TypeError, ValueError):
+        result = tuple(map(_size, shape if hasattr(shape, "__iter__") else (shape,)))
+    except (TypeError, ValueError, OverflowError):
         refuse(function, "a shape is a tuple of integers", repr(shape))
     if not result or min(result) < 1:
         refuse(function, "the sizes of a shape are 1 or more", result)
