@@ -14,7 +14,7 @@ import pytest
 
 import nki
 import nki.language as nl
-from neuron_emu import builder, cache, run
+from neuron_emu import builder, cache, lower, run
 
 LIMIT = "NEURON_EMU_NKI_CACHE_BYTES"
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -136,6 +136,34 @@ def test_threads_that_find_it_full_at_once(folder, capfd):
     assert [paths[key].read_bytes() for key in ("first", "second")] == [b"first", b"second"]
     assert {path.parent for path in paths.values()} == {cache.folder()} != {folder}
     assert capfd.readouterr().err.count("kernels are not cached") == 1
+
+
+def test_a_program_is_made_before_its_file(folder, monkeypatch, capfd):
+    """It may take long. One of which a write has failed is made again."""
+    make, write, seen = lower.program_of, builder.Program.write, []
+
+    def made(*args):
+        seen.append(list(folder.glob("*")))
+        return make(*args)
+
+    def written(program, file):
+        if len(seen) == 1:
+            raise OSError(errno.ENOSPC, "full")
+        write(program, file)
+
+    monkeypatch.setattr(lower, "program_of", made)
+    monkeypatch.setattr(builder.Program, "write", written)
+    a = numbers(4, 8)
+    np.testing.assert_array_equal(nki.jit(triple)(a), a * 3)
+    assert seen == [[], []]
+    assert "kernels are not cached: [Errno 28] full" in capfd.readouterr().err
+
+
+def test_a_file_that_the_library_does_not_finish(folder, monkeypatch):
+    monkeypatch.setattr(builder.LIBRARY, "nb_write_fd", lambda *_: -1)
+    with pytest.raises(nki.NkiError, match="failed"):
+        nki.jit(triple)(numbers(4, 8))
+    assert not list(folder.iterdir())
 
 
 def test_an_own_folder_that_is_full_is_an_error(folder):

@@ -201,3 +201,4 @@ class Program:
             raise OSError(error, os.strerror(error))
         if error:
             self.check()
+            raise BuildError("nb_write_fd() failed")

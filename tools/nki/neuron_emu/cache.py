@@ -30,7 +30,7 @@ VERSION = b"1"
 ABANDONED_S = 3600
 # A process that has found a file loads it within this time.
 IN_USE_S = 60
-# Files that were found whole: {path: size and time of change}
+# Files that were found whole: {path: what _state() says of it}
 _whole = {}
 # Where NEFFs of this process go when the user's folder cannot be used: (process, path)
 _own = (None, None)

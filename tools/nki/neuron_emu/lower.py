@@ -91,21 +91,17 @@ def collectives(program, trace):
         program.collective(f"collective {number}", collective)
 
 
-def build(name, traces, schedule, file):
-    """The NEFF to the descriptor of an empty file."""
+def build(name, traces, schedule):
+    """The program of the traces."""
     plain = [trace.bytes for trace in traces]
-    program = None
     if schedule:
         shorter = [trace.bytes if trace.keeps_order else without_repeated_loads(trace)
                    for trace in traces]
         if shorter != plain:
             # Tiles that are kept take room, which the kernel may need.
             with contextlib.suppress(NkiCapacityError):
-                program = program_of(name, traces, shorter, True)
-    try:
-        (program or program_of(name, traces, plain, schedule)).write(file)
-    except builder.BuildError as error:
-        raise NkiValidationError(str(error)) from None
+                return program_of(name, traces, shorter, True)
+    return program_of(name, traces, plain, schedule)
 
 
 def program_of(name, traces, data, schedule):
@@ -134,7 +130,18 @@ def neff(name, traces, schedule=False):
     key = cache.key_of([name.encode()] + describe(traces, schedule))
     path = cache.find(key)
     if path is None:
-        path = cache.add(key, lambda file: build(name, traces, schedule, file))
+        # Before there is a file: it may take longer than a file is left alone for.
+        built = [build(name, traces, schedule)]
+
+        def write(file):
+            # A write that has failed is the last thing that a program does.
+            program = built.pop() if built else build(name, traces, schedule)
+            try:
+                program.write(file)
+            except builder.BuildError as error:
+                raise NkiValidationError(str(error)) from None
+
+        path = cache.add(key, write)
     return key, path
 
 
