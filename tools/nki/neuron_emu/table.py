@@ -84,29 +84,38 @@ def options(page, name):
 
 
 def tests(page, folder):
-    """The first test of each function: one that calls it, or else one with cases of its name."""
-    called, named = {}, {}
+    """The first test of each function: one that calls it, or else one that uses a function of its
+    file which does, or else one with cases of its name. What is only refused is not tested.
+    """
+    called, through, named = {}, {}, {}
     for file in page.files:
         text = (pathlib.Path(folder) / file).read_text(encoding="utf-8")
         body = ast.parse(text).body
         tables = {node.targets[0].id: node.value for node in body
                   if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)}
-        for node in body:
-            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-                _note(page, node, tables, (called, named))
-    return {**named, **called}
+        helpers = {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
+        for name, node in helpers.items():
+            if name.startswith("test_") and "refused" not in name:
+                used = _used(node, tables)
+                _note(page, name, (node, *used), (called, named))
+                _note(page, name, _used(node, helpers), (through, {}))
+    return {**named, **through, **called}
 
 
-def _note(page, test, tables, found):
-    """What a test calls, and which names it, or a table that it uses, has."""
-    used = [tables[part.id] for part in ast.walk(test)
-            if isinstance(part, ast.Name) and part.id in tables]
-    for part in (part for tree in (test, *used) for part in ast.walk(tree)):
+def _used(test, known):
+    """What a test uses of what its file has."""
+    return [known[part.id] for part in ast.walk(test)
+            if isinstance(part, ast.Name) and part.id in known]
+
+
+def _note(page, name, trees, found):
+    """What these parts of a test call, and which names they have."""
+    for part in (part for tree in trees for part in ast.walk(tree)):
         if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and \
                 part.value.id == page.alias:
-            found[0].setdefault(part.attr, test.name)
+            found[0].setdefault(part.attr, name)
         elif isinstance(part, ast.Constant) and isinstance(part.value, str):
-            found[1].setdefault(part.value, test.name)
+            found[1].setdefault(part.value, name)
 
 
 def rows(name, folder):
