@@ -11,55 +11,8 @@
 
 #include <cmocka.h>
 
-#include "neuron_builder.h"
+#include "nb_rig.h"
 #include "neuron/neff.h"
-
-#define F32	NEURON_DTYPE_FP32
-#define VECTOR	NEURON_ENGINE_VECTOR
-#define SCALAR	NEURON_ENGINE_SCALAR
-#define GPSIMD	NEURON_ENGINE_GPSIMD
-#define SYNC	NEURON_ENGINE_SYNC
-
-static struct nb_program *begin(void)
-{
-	struct nb_program *nb = nb_new("test");
-
-	assert_non_null(nb);
-	nb_auto(nb);
-	return nb;
-}
-
-static void expect_error(struct nb_program *nb, const char *text)
-{
-	const char *error;
-
-	nb_sync(nb);
-	error = nb_error(nb);
-	if (!error || strcmp(error, text))
-		fail_msg("'%s', not '%s'", error ? error : "no error", text);
-	nb_free(nb);
-}
-
-/* As many waits, and the first of them is for what @area says. */
-static void expect_waits(struct nb_program *nb, size_t count, const char *area)
-{
-	char text[512] = "";
-
-	if (nb_sync(nb))
-		fail_msg("%s", nb_error(nb));
-	if (count)
-		nb_why(nb, 0, text, sizeof(text));
-	if (nb_waits(nb) != count)
-		fail_msg("%zu waits, not %zu: %s", nb_waits(nb), count, text);
-	if (area && !strstr(text, area))
-		fail_msg("'%s' does not say '%s'", text, area);
-	nb_free(nb);
-}
-
-static void store(struct nb_program *nb, enum neuron_engine engine, int var, uint64_t offset)
-{
-	nb_reg_store(nb, engine, var, offset, 0, 5);
-}
 
 static const uint32_t two_ranks[] = { 0, 1 };
 

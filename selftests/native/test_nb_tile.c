@@ -11,35 +11,9 @@
 
 #include <cmocka.h>
 
-#include "neuron_builder.h"
+#include "nb_rig.h"
 #include "neuron/dma_op.h"
 #include "neuron/regs.h"
-
-#define F32	NEURON_DTYPE_FP32
-#define VECTOR	NEURON_ENGINE_VECTOR
-#define SCALAR	NEURON_ENGINE_SCALAR
-#define GPSIMD	NEURON_ENGINE_GPSIMD
-#define SYNC	NEURON_ENGINE_SYNC
-
-static struct nb_program *begin(void)
-{
-	struct nb_program *nb = nb_new("test");
-
-	assert_non_null(nb);
-	nb_auto(nb);
-	return nb;
-}
-
-static void expect_error(struct nb_program *nb, const char *text)
-{
-	const char *error;
-
-	nb_sync(nb);
-	error = nb_error(nb);
-	if (!error || strcmp(error, text))
-		fail_msg("'%s', not '%s'", error ? error : "no error", text);
-	nb_free(nb);
-}
 
 static unsigned int partition_of(struct neuron_ap ap)
 {
@@ -302,7 +276,7 @@ static void a_cycle_of_waits_is_an_error(void **state)
 
 /* --- Waits --- */
 
-static void expect_waits(struct nb_program *nb, size_t count, const char *first)
+static void expect_exact(struct nb_program *nb, size_t count, const char *first)
 {
 	char text[512];
 
@@ -329,7 +303,7 @@ static void accesses_that_meet_are_put_in_order(void **state)
 	nb_memset(nb, VECTOR, tile(0, 16), 1);
 	nb_source(nb, "k.c", 2);
 	nb_copy(nb, SCALAR, tile(0x100, 4), tile(0x3c, 4));
-	expect_waits(nb, 1,
+	expect_exact(nb, 1,
 		     "scalar instruction 0 (k.c:2) waits for vector instruction 0 (k.c:1): reads what it writes, sbuf partitions 0 to 127, bytes 0x3c to 0x4b");
 	assert_true(nb_inst(nb, SCALAR, 0)->sync & NEURON_SYNC_WAIT);
 	assert_true(nb_inst(nb, VECTOR, 0)->sync & NEURON_SYNC_POST);
@@ -353,7 +327,7 @@ static void neighbours_do_not_wait(void **state)
 	/* Columns of one matrix. */
 	nb_dma(nb, a, nb_rows(y, 0, 128, 128, 256), nb_rows(x, 0, 128, 128, 256), -1);
 	nb_dma(nb, b, nb_rows(y, 128, 128, 128, 256), nb_rows(x, 0, 128, 128, 256), -1);
-	expect_waits(nb, 0, NULL);
+	expect_exact(nb, 0, NULL);
 	nb_free(nb);
 }
 
@@ -368,7 +342,7 @@ static void implied_waits_are_left_out(void **state)
 	nb_copy(nb, GPSIMD, tile(0x200, 16), tile(0x100, 16));
 	nb_copy(nb, GPSIMD, tile(0x300, 16), tile(0, 16));
 	nb_copy(nb, GPSIMD, tile(0x400, 16), tile(0x100, 16));
-	expect_waits(nb, 2, NULL);
+	expect_exact(nb, 2, NULL);
 	nb_free(nb);
 }
 
@@ -386,7 +360,7 @@ static void a_place_is_used_again_after_its_last_use(void **state)
 	nb_dma(nb, out, nb_linear(y, 0, 128 * 64), nb_tile_side(nb, first), -1);
 	nb_tile_end(nb, first);
 	nb_memset(nb, VECTOR, nb_tile_ap(nb, nb_tile_at(nb, NB_SBUF, 0, 128, 0, F32, 16)), 2);
-	expect_waits(nb, 2, NULL);
+	expect_exact(nb, 2, NULL);
 	/* All four queues have moved their share. */
 	assert_int_equal(nb_inst(nb, VECTOR, 1)->wait_value, 4);
 	nb_free(nb);
@@ -403,7 +377,7 @@ static void waits_by_hand_stay(void **state)
 	nb_post(nb_nop(nb, SCALAR), sem, 1);
 	nb_wait(nb_nop(nb, SYNC), sem, 2);
 	nb_memset(nb, GPSIMD, tile(0x1000, 16), 1);
-	expect_waits(nb, 2,
+	expect_exact(nb, 2,
 		     "scalar instruction 0 waits for vector instruction 0: synchronisation by hand, or nobody knows what is touched");
 	nb_free(nb);
 }
@@ -538,7 +512,7 @@ static void a_loop_of_one_round_is_no_loop(void **state)
 	nb_memset(nb, VECTOR, tile(0, 16), 1);
 	nb_copy(nb, SCALAR, tile(0x100, 16), tile(0, 16));
 	nb_end_loop(nb);
-	expect_waits(nb, 1, NULL);
+	expect_exact(nb, 1, NULL);
 	nb_free(nb);
 }
 
