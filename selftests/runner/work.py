@@ -227,22 +227,27 @@ class Native:
         self._build(job, "build.ninja")
         return list(self._tests())
 
-    def _targets(self, test):
-        """The files that ninja must make for a test."""
-        names = {target["id"]: target["filename"] for target in self._introspect("targets")}
-        files = [file for id_ in test["depends"] for file in names.get(id_, [])]
-        return " ".join(str(pathlib.Path(file).relative_to(self.dir)) for file in files)
+    def _targets(self, names):
+        """The files that ninja must make for these tests."""
+        files = {target["id"]: target["filename"] for target in self._introspect("targets")}
+        tests = self._tests()
+        needed = {file for name in names for id_ in tests[name]["depends"]
+                  for file in files.get(id_, [])}
+        return " ".join(sorted(str(pathlib.Path(file).relative_to(self.dir)) for file in needed))
 
     def run(self, job):
-        """Build, run, read what meson has logged."""
+        """Build what the tests need, run them, read what meson has logged."""
         if job.choice:
             names = [chosen(job, self.programs(job))]
-            self._build(job, self._targets(self._tests()[names[0]]))
         else:
-            self._build(job)
-            if self.compiler:
-                job.add([results.Case("build", f"{self.compiler} -Werror", results.PASSED)])
+            self._build(job, "build.ninja")
             names = job.later.now(self._tests())
+        # A suite with a compiler of its own says that everything compiles with that one.
+        if self.compiler and not job.choice:
+            self._build(job)
+            job.add([results.Case("build", f"{self.compiler} -Werror", results.PASSED)])
+        else:
+            self._build(job, self._targets(names))
         MesonLog(self, job, names, len(names) < len(self._tests())).run()
 
 

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+"""What a suite of native tests builds before it runs."""
+
+import json
+import pathlib
+import sys
+import tempfile
+import types
+import unittest
+import unittest.mock
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+
+from runner import later, schedule, work
+
+LATER = "few | c | it takes long\n"
+
+
+class Job:
+    """Notes what is built."""
+
+    def __init__(self, choice=None, table=""):
+        self.choice = choice
+        self.later = later.Later("few", table)
+        self.suite = types.SimpleNamespace(name="few")
+        self.built = []
+
+    def must(self, _argv, _log, env, **_options):
+        self.built.append(env["TARGETS"])
+
+    def add(self, cases):
+        """What is printed is not looked at here."""
+
+
+class Built(unittest.TestCase):
+    """The targets that ninja is given, in the order of its calls."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        (self.root / "vm" / "kselftest").mkdir(parents=True)
+        patch = unittest.mock.patch.multiple(work, BUILD=self.root, MesonLog=unittest.mock.Mock())
+        patch.start()
+        self.addCleanup(patch.stop)
+        info = self.root / "build" / "meson-info"
+        info.mkdir(parents=True)
+        made = {name: [str(self.root / "build" / name)] for name in ("a", "b", "c", "data")}
+        (info / "intro-targets.json").write_text(json.dumps(
+            [{"id": f"{name}@exe", "filename": files} for name, files in made.items()]))
+        rows = [("a", "few", ["a@exe", "data@exe"]), ("b", "many", ["b@exe"]),
+                ("c", "few", ["c@exe", "data@exe"])]
+        (info / "intro-tests.json").write_text(json.dumps(
+            [{"name": name, "suite": [f"project:{suite}"], "depends": depends}
+             for name, suite, depends in rows]))
+
+    def build(self, job, **options):
+        """The last call; the first brings meson's tables up to date."""
+        work.Native("build", "few", **options).run(job)
+        self.assertEqual(job.built[0], "build.ninja")
+        return job.built[-1]
+
+    def test_what_its_tests_need(self):
+        self.assertEqual(self.build(Job()), "a c data")
+
+    def test_nothing_for_what_runs_later(self):
+        self.assertEqual(self.build(Job(table=LATER)), "a data")
+
+    def test_one_test_when_it_is_named(self):
+        self.assertEqual(self.build(Job(schedule.Choice("c", ""))), "c data")
+
+    def test_all_when_the_compiler_is_what_is_tested(self):
+        self.assertEqual(self.build(Job(), compiler="clang"), "")
+
+
+if __name__ == "__main__":
+    unittest.main()
