@@ -595,13 +595,29 @@ TEST_F_TIMEOUT(jobs, released, BACKEND_LIMIT_S)
 
 /* --- ends that somebody wanted --- */
 
-/* Jobs of core 0 that have ended, of all claims. */
-static uint64_t jobs_of(struct backend_rig *rig)
+static struct drm_neuron_core_info look_at_core(struct backend_rig *rig)
 {
 	struct drm_neuron_core_info info = { 0 };
 
 	backend_query(rig, DRM_NEURON_QUERY_CORES, &info, sizeof(info), 1);
-	return info.jobs;
+	return info;
+}
+
+/* Jobs of core 0 that have ended, of all claims. */
+static uint64_t jobs_of(struct backend_rig *rig)
+{
+	return look_at_core(rig).jobs;
+}
+
+/* A job that was submitted begins a little later, by a thread of the back end. */
+static bool until_it_runs(struct backend_rig *rig)
+{
+	const struct timespec nap = { .tv_nsec = 1000000 };
+	int64_t end = backend_in_ms(BACKEND_LIMIT_S * 1000);
+
+	while (!(look_at_core(rig).flags & DRM_NEURON_CORE_BUSY) && backend_in_ms(0) < end)
+		nanosleep(&nap, NULL);
+	return look_at_core(rig).flags & DRM_NEURON_CORE_BUSY;
 }
 
 /* One that is queued, then the one that runs; the others run as if nothing had happened. */
@@ -614,6 +630,7 @@ TEST_F_TIMEOUT(jobs, cancelled, BACKEND_LIMIT_S)
 	ASSERT_EQ(0, backend_submit(rig, 0, SPINS, BACKEND_LIMIT_S * 1000, &spins));
 	ASSERT_EQ(0, backend_submit(rig, 0, HALTS, 0, &queued));
 	ASSERT_EQ(0, backend_submit(rig, 0, HALTS, 0, &last));
+	ASSERT_TRUE(until_it_runs(rig));
 	ASSERT_EQ(0, backend_cancel(rig, 0, queued));
 	EXPECT_EQ(-ETIMEDOUT, backend_wait(rig, 0, spins, 0, &result));
 	ASSERT_EQ(0, backend_cancel(rig, 0, spins));
@@ -685,8 +702,10 @@ TEST_F_TIMEOUT(jobs, gang_ends_together, BACKEND_LIMIT_S)
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		ASSERT_EQ(0, backend_submit_pair(rig, SPINS, cases[i].second, cases[i].timeout_ms,
 						 &id));
-		if (cases[i].is_cancelled)
+		if (cases[i].is_cancelled) {
+			ASSERT_TRUE(until_it_runs(rig));
 			ASSERT_EQ(0, backend_cancel(rig, rig->cc, id + 1));
+		}
 		end_pair(rig, id, result, _metadata);
 		EXPECT_EQ(cases[i].error, result[1].error) { TH_LOG("case %u", i); }
 		EXPECT_EQ(DRM_NEURON_JOB_ERROR, result[0].status) { TH_LOG("case %u", i); }
