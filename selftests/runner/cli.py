@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from neuron_vm.process import Cancelled, Processes
 
-from . import results, stages, work
+from . import later, results, stages, work
 from .report import Outcome, Report
 from .schedule import BUILD, Broken, Choice, Job, Lanes, Unknown, planned
 from .suites import SUITES
@@ -19,7 +19,6 @@ from .suites import SUITES
 OUT = BUILD / "check"
 STAGES = {"check-long": stages.LONG, "check-nightly": stages.NIGHTLY}
 SKIPS = pathlib.Path(__file__).with_name("skips.table")
-LATER = pathlib.Path(__file__).with_name("later.table")
 
 
 def parser():
@@ -172,7 +171,8 @@ def run_check(args):
         print(table(suites))
         return 0
     processes, report = Processes(), Report("check ALL=1" if whole else "check", "suite")
-    lanes = Lanes(OUT, processes, report, skip_rules(), later="" if whole else LATER.read_text())
+    lanes = Lanes(OUT, processes, report, skip_rules(), later=later.TABLE.read_text(),
+                  whole=whole)
     if args.list:
         print("\n".join(sorted(name for suite in suites
                                for name in suite.work.programs(Job(suite, lanes)))))
@@ -188,8 +188,8 @@ def run_check(args):
             suites = with_its_build(every, suites)
         lanes.run(suites, choice)
     if any(lanes.left_out):
-        report.say("\nleft out: {} programs and {} cases; make check ALL=1 runs them, too"
-                   .format(*lanes.left_out))
+        report.say("\nleft out: {} programs and {} cases; {} runs them, too".format(
+            *lanes.left_out, "make check-nightly" if whole else "make check ALL=1"))
     return finish(report, "SUITE", begin)
 
 

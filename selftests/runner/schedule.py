@@ -114,7 +114,7 @@ class Job:
         self.rules = lanes.rules
         self.choice = choice
         # A test that is asked for by its name runs.
-        self.later = Later() if choice else Later(suite.name, lanes.later)
+        self.later = Later() if choice else Later(suite.name, lanes.later, lanes.whole)
         self.cpu = 0.0
         self.cases = []
         self.deadline = time.monotonic() + suite.limit
@@ -167,12 +167,13 @@ def not_run(suite, why):
 class Lanes:
     """Runs suites."""
 
-    def __init__(self, out, processes, report, rules, keep=None, later=""):
+    def __init__(self, out, processes, report, rules, keep=None, later="", whole=False):
         self.out = out
         # Called with what came of each suite.
         self.keep = keep
-        # The text of later.table, or nothing.
+        # The text of later.table, or nothing; whether it is about ALL=1.
         self.later = later
+        self.whole = whole
         # Programs and cases that run later.
         self.left_out = [0, 0]
         self.processes = processes

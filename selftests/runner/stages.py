@@ -409,6 +409,10 @@ NIGHTLY = [
     Suite("thorough", "vm", 10 * MINUTE, HOUR, "the native tests, with all rounds of what they "
           "draw by chance",
           Native("native-memcheck", "native", env={"NEURON_TEST_THOROUGH": "1"})),
+    Suite("generations", "vm", 15 * MINUTE, HOUR, "the native tests of chip and libnrt on further "
+          "generations, nccom-test with all operations, under AddressSanitizer and UBSan",
+          Several(asan("native", rest_of="asan"),
+                  asan("embedded", sleepy=True, rest_of="embedded"))),
     Suite("builder", "vm", 9 * MINUTE, HOUR, "10,000 programs that the builder synchronises",
           Native("native-memcheck", "builder", env={"NB_SYNC_PROGRAMS": "10000",
                                                     "NB_SCHEDULE_PROGRAMS": "3000"})),

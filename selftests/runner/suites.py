@@ -23,9 +23,10 @@ VM_FILES = ("test_checks", "test_faults", "test_health", "test_lies", "test_migr
 SANITIZE = "-Db_sanitize=address,undefined"
 
 
-def asan(suite, sleepy=False, **env):
+def asan(suite, sleepy=False, rest_of="", **env):
     """Tests under AddressSanitizer and UBSan; asan, embedded and qtest share the build."""
-    return Native("native-asan", suite, SANITIZE, env={**ASAN, **env}, sleepy=sleepy)
+    return Native("native-asan", suite, SANITIZE, env={**ASAN, **env}, sleepy=sleepy,
+                  rest_of=rest_of)
 
 
 # name, lane, budget and limit in seconds, what it proves, how it is run, what must be there

@@ -11,7 +11,7 @@ import os
 import pathlib
 import re
 
-from . import results
+from . import later, results
 from .schedule import BUILD, ROOT, TOOLS, Broken, Unknown
 
 PYTEST = ["/usr/bin/python3", "-m", "pytest"]
@@ -193,8 +193,12 @@ class Pytest:
 class Native:
     """Tests of one suite of meson, in a build folder of their own."""
 
-    def __init__(self, folder, suite, *options, compiler="", env=None, wrapper="", sleepy=False):
-        """sleepy: its tests mostly wait for time limits, so more of them run at once."""
+    def __init__(self, folder, suite, *options, compiler="", env=None, wrapper="", sleepy=False,
+                 rest_of=""):
+        """sleepy: its tests mostly wait for time limits, so more of them run at once.
+
+        rest_of: only what later.table leaves to the night, of a suite of make check.
+        """
         self.dir = BUILD / folder
         self.sleepy = sleepy
         self.suite = suite
@@ -202,6 +206,7 @@ class Native:
         self.compiler = compiler
         self.env = env or {}
         self.wrapper = wrapper
+        self.rest_of = rest_of
 
     def _introspect(self, what):
         path = self.dir / "meson-info" / f"intro-{what}.json"
@@ -212,8 +217,8 @@ class Native:
         return {test["name"]: test for test in self._introspect("tests")
                 if any(suite.split(":")[-1] == self.suite for suite in test["suite"])}
 
-    def _build(self, job, targets=""):
-        env = {"TARGETS": targets}
+    def _build(self, job, targets, syntax=False):
+        env = {"TARGETS": targets, "SYNTAX": "1" if syntax else ""}
         if self.compiler:
             env["CC"] = self.compiler
         job.must([*NICE, TOOLS / "userspace", self.dir, *self.options], "build.log", env=env,
@@ -235,19 +240,25 @@ class Native:
                   for file in files.get(id_, [])}
         return " ".join(sorted(str(pathlib.Path(file).relative_to(self.dir)) for file in needed))
 
+    def _names(self, job):
+        """The tests that run without TEST=."""
+        tests = list(self._tests())
+        if self.rest_of:
+            return later.Later(self.rest_of, later.TABLE.read_text(), True).rest(tests)
+        return job.later.now(tests)
+
     def run(self, job):
         """Build what the tests need, run them, read what meson has logged."""
         if job.choice:
             names = [chosen(job, self.programs(job))]
         else:
             self._build(job, "build.ninja")
-            names = job.later.now(self._tests())
-        # A suite with a compiler of its own says that everything compiles with that one.
-        if self.compiler and not job.choice:
-            self._build(job)
+            names = self._names(job)
+        # Another compiler is there to show its warnings, so it reads what it need not build, too.
+        whole = bool(self.compiler) and not job.choice
+        self._build(job, self._targets(names), whole)
+        if whole:
             job.add([results.Case("build", f"{self.compiler} -Werror", results.PASSED)])
-        else:
-            self._build(job, self._targets(names))
         MesonLog(self, job, names, len(names) < len(self._tests())).run()
 
 

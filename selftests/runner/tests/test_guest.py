@@ -153,7 +153,7 @@ class Guest(unittest.TestCase):
     def test_the_guest_is_told_what_runs_later(self):
         self.install(["test_a.c", "test_b.c"], ["test_a", "test_b"])
         job = self.job({"tap/test_a.tap": TAP, "tap/programs.txt": "test_a\n"})
-        job.later = Later("suite", "suite | test_b | it takes long")
+        job.later = Later("suite", "suite | test_b | all | it takes long")
         guest.Kselftests("suite").run(job)
         self.assertEqual(self.made.words[-4:-2], ("--args", "--but test_b"))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What make check leaves to make check ALL=1, and that nothing is lost by that."""
+"""What make check leaves to others, and that nothing is lost by that."""
 
 import fnmatch
 import os
@@ -12,14 +12,14 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parents[1]), str(HERE.parents[2] / "tools")]
 
-from runner import cli, results, suites
-from runner.later import Later
+from runner import cli, results, stages, suites
+from runner.later import TABLE as TABLE_PATH, Later
 
 TABLE = """
 # a comment
-asan,tsan | nb_sync | long
-asan      | *-trn1  | another generation
-nki       | test_x:test_y* | long
+asan,tsan | nb_sync | all     | long
+asan      | *-trn1  | nightly | another generation
+nki       | test_x:test_y* | all | long
 """
 EXAMPLE = """
 import pytest
@@ -38,6 +38,11 @@ class Rules(unittest.TestCase):
         self.assertEqual(Later("tsan", TABLE).now(programs), ["udma", "udma-trn1"])
         self.assertEqual(Later("vm", TABLE).now(programs), programs)
 
+    def test_all_leaves_the_night_out(self):
+        programs = ["udma", "nb_sync", "udma-trn1"]
+        self.assertEqual(Later("asan", TABLE, whole=True).now(programs), ["udma", "nb_sync"])
+        self.assertEqual(Later("asan", TABLE, whole=True).rest(programs), ["udma-trn1"])
+
     def test_without_a_table_nothing_is_left_out(self):
         self.assertEqual(Later("asan", "").now(["nb_sync"]), ["nb_sync"])
         self.assertEqual(Later().pytest("count"), ([], {}))
@@ -46,10 +51,14 @@ class Rules(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "nb_sync, which is no test"):
             Later("tsan", TABLE).now(["udma"])
 
-    def test_a_row_has_three_columns(self):
-        for text in ("asan | x", "asan | x | y | z", "asan | | y"):
-            with self.assertRaisesRegex(ValueError, "line 1: 3 columns"):
+    def test_a_row_has_four_columns(self):
+        for text in ("asan | x", "asan | x | all | z | y", "asan | | all | y"):
+            with self.assertRaisesRegex(ValueError, "line 1: 4 columns"):
                 Later("asan", text)
+
+    def test_somebody_runs_it(self):
+        with self.assertRaisesRegex(ValueError, "says never of x"):
+            Later("asan", "asan | x | never | y")
 
     def run_pytest(self, table):
         """The exit status, the output, and how many cases were left out."""
@@ -72,7 +81,7 @@ class Rules(unittest.TestCase):
         self.assertEqual(left_out, [0, 2])
 
     def test_a_case_that_is_not_there_is_a_mistake(self):
-        status, said, _ = self.run_pytest("nki | test_x:test_w* | long")
+        status, said, _ = self.run_pytest("nki | test_x:test_w* | all | long")
         self.assertEqual(status, 4, said)
         self.assertIn("names test_x:test_w*, which is no test", said)
 
@@ -81,13 +90,20 @@ class Table(unittest.TestCase):
     """The table of this tree."""
 
     def setUp(self):
-        self.rows = results.table_rows("later.table", cli.LATER.read_text(), 3)
+        self.rows = results.table_rows("later.table", TABLE_PATH.read_text(), 4)
 
     def test_each_row_names_suites(self):
         names = [suite.name for suite in suites.SUITES]
         for row in self.rows:
             for name in row[0].split(","):
                 self.assertTrue(fnmatch.filter(names, name), row)
+
+    def test_a_stage_runs_what_is_left_to_the_night(self):
+        stage = next(row for row in stages.NIGHTLY if row.name == "generations")
+        run = [part.rest_of for part in stage.work.parts]
+        for row in self.rows:
+            if row[2] == "nightly":
+                self.assertIn(row[0], run, row)
 
     def test_with_all_every_suite_runs(self):
         every = [suite.with_all() for suite in suites.SUITES]

@@ -13,7 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 
 from runner import later, schedule, work
 
-LATER = "few | c | it takes long\n"
+LATER = "few | c | nightly | it takes long\n"
 
 
 class Job:
@@ -24,9 +24,11 @@ class Job:
         self.later = later.Later("few", table)
         self.suite = types.SimpleNamespace(name="few")
         self.built = []
+        self.read = []
 
     def must(self, _argv, _log, env, **_options):
         self.built.append(env["TARGETS"])
+        self.read.append(env["SYNTAX"])
 
     def add(self, cases):
         """What is printed is not looked at here."""
@@ -69,8 +71,20 @@ class Built(unittest.TestCase):
     def test_one_test_when_it_is_named(self):
         self.assertEqual(self.build(Job(schedule.Choice("c", ""))), "c data")
 
-    def test_all_when_the_compiler_is_what_is_tested(self):
-        self.assertEqual(self.build(Job(), compiler="clang"), "")
+    def test_the_night_runs_the_rest(self):
+        with tempfile.NamedTemporaryFile("w") as table:
+            table.write(LATER)
+            table.flush()
+            with unittest.mock.patch.object(later, "TABLE", pathlib.Path(table.name)):
+                self.assertEqual(self.build(Job(), rest_of="few"), "c data")
+
+    def test_another_compiler_reads_what_it_need_not_build(self):
+        job = Job()
+        self.assertEqual(self.build(job, compiler="clang"), "a c data")
+        self.assertEqual(job.read, ["", "1"])
+        job = Job(schedule.Choice("c", ""))
+        self.assertEqual(self.build(job, compiler="clang"), "c data")
+        self.assertEqual(job.read, ["", ""])
 
 
 if __name__ == "__main__":
