@@ -25,7 +25,7 @@ void bound_init(struct bound *b, struct rig *rig, uint64_t rings)
 	assert_int_equal(trn_domain_latch(core, rig_host_addr(rig, 0, at), 3,
 					  &b->job.domain, NULL), 0);
 	atomic_store(&b->job.refs, 1);
-	b->queue = trn_udma_queue(rig->chip[0], BOUND_ENGINE, BOUND_QUEUE);
+	b->queue = trn_udma_queue_at(rig->chip[0], BOUND_ENGINE, BOUND_QUEUE);
 	b->queues[0] = b->queue;
 	b->job.queues = b->queues;
 	b->job.nr_queues = 1;
@@ -35,13 +35,13 @@ void bound_init(struct bound *b, struct rig *rig, uint64_t rings)
 	assert_null(neuron_hw_job_queue_place(&b->entry, 0, BOUND_ENGINE, BOUND_QUEUE));
 	neuron_hw_job_queue_rings(&b->entry, neuron_window_addr(2, 0), BOUND_LENGTH,
 				  neuron_window_addr(2, BOUND_RING_BYTES), BOUND_LENGTH, 0);
-	assert_true(trn_queue_bind(b->queue, &b->job, &b->entry, TRN_ACTOR_QUEUE));
+	assert_true(trn_udma_queue_bind(b->queue, &b->job, &b->entry, TRN_ACTOR_QUEUE));
 }
 
 void bound_again(struct bound *b)
 {
-	trn_queue_unbind(b->queue, &b->job);
-	assert_true(trn_queue_bind(b->queue, &b->job, &b->entry, TRN_ACTOR_QUEUE));
+	trn_udma_queue_unbind(b->queue, &b->job);
+	assert_true(trn_udma_queue_bind(b->queue, &b->job, &b->entry, TRN_ACTOR_QUEUE));
 }
 
 bool bound_at_rest(void *arg)
@@ -55,7 +55,7 @@ bool bound_at_rest(void *arg)
 void bound_finish(struct bound *b)
 {
 	assert_true(fake_wait(bound_at_rest, b));
-	trn_queue_unbind(b->queue, &b->job);
+	trn_udma_queue_unbind(b->queue, &b->job);
 	trn_domain_free(b->job.domain);
 }
 

@@ -21,8 +21,8 @@
  */
 struct bound {
 	struct trn_job job;
-	struct trn_queue *queue;
-	struct trn_queue *queues[1];
+	struct trn_udma_queue *queue;
+	struct trn_udma_queue *queues[1];
 	struct trn_task *tasks[1];
 	struct neuron_udma_desc *rings;
 	struct neuron_hw_job_queue entry;

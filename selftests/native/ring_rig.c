@@ -189,7 +189,7 @@ void ring_recover(struct ring_pair *ring)
 
 static bool queue_quiet(void *arg)
 {
-	struct trn_queue *queue = arg;
+	struct trn_udma_queue *queue = arg;
 
 	return trn_task_quiet(&queue->task);
 }
@@ -197,8 +197,8 @@ static bool queue_quiet(void *arg)
 void ring_wait_quiet(const struct ring_pair *ring)
 {
 	assert_true(fake_wait(queue_quiet,
-			      trn_udma_queue(ring->rig->chip[ring->chip],
-					     ring->engine, ring->queue)));
+			      trn_udma_queue_at(ring->rig->chip[ring->chip],
+						ring->engine, ring->queue)));
 }
 
 void ring_make(struct ring_pair *ring, struct rig *rig, uint32_t length)

@@ -105,7 +105,7 @@ static void check_engines(struct fixture *f)
 	for (e = 0; e < f->gen->nr_dma; e++) {
 		assert_int_equal(rd(f, neuron_dma_bar0(f->gen, e) + length),
 				 64 + e * 16);
-		assert_int_equal(trn_udma_queue(f->chip, e, 3)->m2s.length,
+		assert_int_equal(trn_udma_queue_at(f->chip, e, 3)->m2s.length,
 				 64 + e * 16);
 	}
 }

@@ -454,7 +454,7 @@ static bool queue_at_rest(void *arg)
 {
 	struct rig *rig = arg;
 
-	return trn_task_quiet(&trn_udma_queue(rig->chip[0], 0, 0)->task);
+	return trn_task_quiet(&trn_udma_queue_at(rig->chip[0], 0, 0)->task);
 }
 
 static void a_lost_completion_hangs_its_job_only(void **state)

@@ -250,7 +250,7 @@ static bool first_is_quiet(void *arg)
 {
 	struct bench *b = arg;
 
-	return trn_task_quiet(&trn_udma_queue(b->rig.chip[0], 0, 0)->task);
+	return trn_task_quiet(&trn_udma_queue_at(b->rig.chip[0], 0, 0)->task);
 }
 
 /*
@@ -426,19 +426,20 @@ static bool first_yields(void *arg)
 {
 	struct bench *b = arg;
 
-	return first_is_quiet(arg) && trn_queue_yields(trn_udma_queue(b->rig.chip[0], 0, 0));
+	return first_is_quiet(arg) &&
+	       trn_udma_queue_yields(trn_udma_queue_at(b->rig.chip[0], 0, 0));
 }
 
 /* Queue 1 of the engine has work, or not: as that of a job of another core. */
 static void other_job(struct bench *b, bool works)
 {
-	struct trn_queue *queue = trn_udma_queue(b->rig.chip[0], 0, 1);
+	struct trn_udma_queue *queue = trn_udma_queue_at(b->rig.chip[0], 0, 1);
 
 	pthread_mutex_lock(&queue->lock);
 	if (works)
-		trn_queue_claim(queue);
+		trn_udma_queue_claim(queue);
 	else
-		trn_queue_give_way(queue);
+		trn_udma_queue_give_way(queue);
 	pthread_mutex_unlock(&queue->lock);
 }
 

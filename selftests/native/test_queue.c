@@ -18,7 +18,7 @@ static void a_bound_queue_sees_only_windows(void **state)
 	for (i = 0; i < 40; i++) {
 		bound_desc(&b, i, neuron_window_addr(0, i * 256),
 			   neuron_window_addr(1, 0), 256);
-		assert_int_equal(trn_queue_trigger(b.queue, 1, 1), 0);
+		assert_int_equal(trn_udma_queue_trigger(b.queue, 1, 1), 0);
 		assert_true(fake_wait(bound_at_rest, &b));
 	}
 	for (i = 0; i < 40; i++)
@@ -29,7 +29,7 @@ static void a_bound_queue_sees_only_windows(void **state)
 	assert_int_equal(atomic_load(&rig->chip[0]->core[0].progress), 40);
 
 	bound_desc(&b, 40, neuron_window_addr(0, 0), 0x1000, 4);
-	assert_int_equal(trn_queue_trigger(b.queue, 1, 1), 0);
+	assert_int_equal(trn_udma_queue_trigger(b.queue, 1, 1), 0);
 	assert_true(fake_wait(bound_at_rest, &b));
 	assert_true(atomic_load(&b.job.faulted));
 	assert_int_equal(b.job.fault.cause, NEURON_CAUSE_WINDOW);
@@ -47,7 +47,7 @@ static void a_fault_names_its_side(void **state)
 
 	bound_init(&b, rig, rig_host(rig, 0, 2 * BOUND_RING_BYTES));
 	bound_desc(&b, 0, neuron_window_addr(1, 16), neuron_window_addr(0, 0), 4);
-	assert_int_equal(trn_queue_trigger(b.queue, 1, 1), 0);
+	assert_int_equal(trn_udma_queue_trigger(b.queue, 1, 1), 0);
 	assert_true(fake_wait(bound_at_rest, &b));
 	assert_int_equal(b.job.fault.cause, NEURON_CAUSE_RIGHTS);
 	assert_int_equal(b.job.fault.queue, 0x8000 | 2 << 4 | 1);
@@ -64,7 +64,7 @@ static void a_job_may_allow_any_ring_id(void **state)
 	bound_init(&b, rig, rings);
 	bound_desc(&b, BOUND_LENGTH, neuron_window_addr(0, 0),
 		   neuron_window_addr(1, 0), 4);
-	assert_int_equal(trn_queue_trigger(b.queue, 1, 1), 0);
+	assert_int_equal(trn_udma_queue_trigger(b.queue, 1, 1), 0);
 	assert_true(fake_wait(bound_at_rest, &b));
 	assert_int_equal(b.job.fault.cause, NEURON_CAUSE_RING_ID);
 	bound_finish(&b);
@@ -72,7 +72,7 @@ static void a_job_may_allow_any_ring_id(void **state)
 	bound_init(&b, rig, rings);
 	b.entry.flags = NEURON_JOB_QUEUE_ANY_RING_ID;
 	bound_again(&b);
-	assert_int_equal(trn_queue_trigger(b.queue, 1, 1), 0);
+	assert_int_equal(trn_udma_queue_trigger(b.queue, 1, 1), 0);
 	assert_true(fake_wait(bound_at_rest, &b));
 	assert_false(atomic_load(&b.job.faulted));
 	assert_int_equal(atomic_load(&b.job.dma_bytes), 4);
@@ -89,16 +89,16 @@ static void a_trigger_must_fit_the_ring(void **state)
 	for (i = 0; i < BOUND_LENGTH; i++)
 		bound_desc(&b, i, neuron_window_addr(0, 0),
 			   neuron_window_addr(0, 0), 4);
-	assert_int_equal(trn_queue_trigger(b.queue, 0, 0), 0);
-	assert_int_equal(trn_queue_trigger(b.queue, BOUND_LENGTH + 1, 0),
+	assert_int_equal(trn_udma_queue_trigger(b.queue, 0, 0), 0);
+	assert_int_equal(trn_udma_queue_trigger(b.queue, BOUND_LENGTH + 1, 0),
 			 NEURON_CAUSE_DESC);
-	assert_int_equal(trn_queue_trigger(b.queue, 0, ~0u), NEURON_CAUSE_DESC);
-	assert_int_equal(trn_queue_trigger(b.queue, 30, 0), 0);
+	assert_int_equal(trn_udma_queue_trigger(b.queue, 0, ~0u), NEURON_CAUSE_DESC);
+	assert_int_equal(trn_udma_queue_trigger(b.queue, 30, 0), 0);
 	assert_true(fake_wait(bound_at_rest, &b));
-	assert_int_equal(trn_queue_trigger(b.queue, 3, 0), NEURON_CAUSE_DESC);
+	assert_int_equal(trn_udma_queue_trigger(b.queue, 3, 0), NEURON_CAUSE_DESC);
 	assert_false(atomic_load(&b.job.faulted));
 	bound_finish(&b);
-	assert_int_equal(trn_queue_trigger(b.queue, 1, 1), NEURON_CAUSE_QUEUE);
+	assert_int_equal(trn_udma_queue_trigger(b.queue, 1, 1), NEURON_CAUSE_QUEUE);
 }
 
 static void software_cannot_touch_a_bound_queue(void **state)
@@ -185,7 +185,7 @@ static bool garbage_round(struct rig *rig, uint64_t rings)
 		bound_desc(&b, i, neuron_window_addr(0, rig_random(rig, 8) * 4096),
 			   neuron_window_addr(0, 0x8000), 1024);
 	pthread_mutex_unlock(&ring_lock);
-	assert_int_equal(trn_queue_trigger(b.queue, BOUND_LENGTH, BOUND_LENGTH), 0);
+	assert_int_equal(trn_udma_queue_trigger(b.queue, BOUND_LENGTH, BOUND_LENGTH), 0);
 	assert_true(fake_wait(bound_at_rest, &b));
 	faulted = atomic_load(&b.job.faulted);
 	bound_finish(&b);

@@ -647,14 +647,14 @@ static atomic_uint turns;
 static enum trn_run counted_run(struct trn_task *task, struct trn_budget *budget)
 {
 	atomic_fetch_add(&turns, 1);
-	return trn_queue_run(task, budget);
+	return trn_udma_queue_run(task, budget);
 }
 
 static void count_turns(const struct ring_pair *ring)
 {
 	ring_wait_quiet(ring);
 	atomic_store(&turns, 0);
-	trn_udma_queue(ring->rig->chip[0], ring->engine, ring->queue)->task.run =
+	trn_udma_queue_at(ring->rig->chip[0], ring->engine, ring->queue)->task.run =
 		counted_run;
 }
 

@@ -252,7 +252,7 @@ static enum neuron_cause generate(struct bound *b, uint32_t dst, uint32_t src,
 
 	dge.src[0] = neuron_window_addr(0, src);
 	dge.dst[0] = neuron_window_addr(0, dst);
-	return trn_queue_generate(b->queue, &dge, NULL, waiter, full);
+	return trn_udma_queue_generate(b->queue, &dge, NULL, waiter, full);
 }
 
 /* Copies of 16 bytes, triggered and generated in turn, each from the one before. */
@@ -275,7 +275,7 @@ static void generated_packets_keep_their_place(void **state)
 				bound_desc(&b, round * 7 + i / 3,
 					   neuron_window_addr(0, i * 16 + 16),
 					   neuron_window_addr(0, i * 16), 16);
-				assert_int_equal(trn_queue_trigger(b.queue, 1, 1),
+				assert_int_equal(trn_udma_queue_trigger(b.queue, 1, 1),
 						 0);
 			} else {
 				assert_int_equal(generate(&b, i * 16 + 16, i * 16,
@@ -312,7 +312,7 @@ static void a_full_queue_tells_when_there_is_room(void **state)
 				 0);
 		assert_false(full);
 	}
-	assert_true(trn_queue_has_left(b.queue, &fault));
+	assert_true(trn_udma_queue_has_left(b.queue, &fault));
 	assert_int_equal(generate(&b, 0, 0, 1, &waiter, &full), 0);
 	assert_true(full);
 	assert_int_equal(generate(&b, 0, 0, 1, &waiter, &full), 0);
@@ -321,7 +321,7 @@ static void a_full_queue_tells_when_there_is_room(void **state)
 	trn_chip_resume(rig->chip[0]);
 	assert_true(fake_wait(was_woken, NULL));
 	assert_true(fake_wait(bound_at_rest, &b));
-	assert_false(trn_queue_has_left(b.queue, &fault));
+	assert_false(trn_udma_queue_has_left(b.queue, &fault));
 	assert_int_equal(atomic_load(&b.job.dma_bytes), TRN_GEN_ROOM);
 	/* A reset wakes as well: who waits looks again. */
 	fake_chip_stop(rig->chip[0]);
@@ -330,7 +330,7 @@ static void a_full_queue_tells_when_there_is_room(void **state)
 	assert_true(full);
 	atomic_store(&woken, 0);
 	trn_job_put(&b.job);		/* the queue's reference, as a drop does */
-	trn_queue_unbind(b.queue, &b.job);
+	trn_udma_queue_unbind(b.queue, &b.job);
 	trn_chip_resume(rig->chip[0]);
 	assert_true(fake_wait(was_woken, NULL));
 	assert_int_equal(generate(&b, 0, 0, 1, &waiter, &full),
@@ -349,7 +349,7 @@ static void a_generated_packet_cannot_cut_another(void **state)
 	bound_init(&b, rig, rig_host(rig, 0, 2 * BOUND_RING_BYTES));
 	bound_desc(&b, 0, neuron_window_addr(0, 0), neuron_window_addr(0, 64), 8);
 	b.rings[0].len_ctrl &= ~LAST;
-	assert_int_equal(trn_queue_trigger(b.queue, 1, 1), 0);
+	assert_int_equal(trn_udma_queue_trigger(b.queue, 1, 1), 0);
 	assert_true(fake_wait(bound_at_rest, &b));
 	assert_int_equal(generate(&b, 0, 0, 1, &waiter, &full), 0);
 	assert_true(fake_wait(bound_at_rest, &b));
@@ -372,14 +372,14 @@ static void a_generated_packet_that_fails_has_a_number(void **state)
 	bound_init(&b, rig, rig_host(rig, 0, 2 * BOUND_RING_BYTES));
 	/* A malformed one is the instruction's error. */
 	dge.op.nr_dst = 17;
-	assert_int_equal(trn_queue_generate(b.queue, &dge, NULL, &waiter, &full),
+	assert_int_equal(trn_udma_queue_generate(b.queue, &dge, NULL, &waiter, &full),
 			 NEURON_CAUSE_DESC);
 	assert_int_equal(generate(&b, 1, 0, 1, &waiter, &full), 0);
 	assert_int_equal(generate(&b, 2, 0, 1, &waiter, &full), 0);
 	dge.op.nr_dst = 1;
 	dge.src[0] = neuron_window_addr(0, 0);
 	dge.dst[0] = neuron_window_addr(1, 7);	/* read only */
-	assert_int_equal(trn_queue_generate(b.queue, &dge, NULL, &waiter, &full), 0);
+	assert_int_equal(trn_udma_queue_generate(b.queue, &dge, NULL, &waiter, &full), 0);
 	assert_true(fake_wait(bound_at_rest, &b));
 	assert_true(atomic_load(&b.job.faulted));
 	assert_int_equal(b.job.fault.cause, NEURON_CAUSE_RIGHTS);
@@ -408,7 +408,7 @@ static void an_operation_of_a_job_sees_only_windows(void **state)
 	bound_desc(&b, 1, neuron_window_addr(0, 0x400),
 		   neuron_window_addr(1, 0), 1);
 	b.rings[1].len_ctrl &= ~FIRST;
-	assert_int_equal(trn_queue_trigger(b.queue, 2, 1), 0);
+	assert_int_equal(trn_udma_queue_trigger(b.queue, 2, 1), 0);
 	assert_true(fake_wait(bound_at_rest, &b));
 	assert_false(atomic_load(&b.job.faulted));
 	assert_memory_equal(hbm + BOUND_WINDOW + 0x400, hbm + 0x1000, 64);
@@ -421,7 +421,7 @@ static void an_operation_of_a_job_sees_only_windows(void **state)
 	bound_desc(&b, 3, 0, neuron_window_addr(1, 200), 1);
 	b.rings[3].len_ctrl &= ~FIRST;
 	b.rings[BOUND_RING_BYTES / 16 + 1].addr = neuron_window_addr(0, 0);
-	assert_int_equal(trn_queue_trigger(b.queue, 2, 1), 0);
+	assert_int_equal(trn_udma_queue_trigger(b.queue, 2, 1), 0);
 	assert_true(fake_wait(bound_at_rest, &b));
 	assert_int_equal(b.job.fault.cause, NEURON_CAUSE_WINDOW);
 	assert_int_equal(b.job.fault.queue, BOUND_ENGINE << 4 | BOUND_QUEUE);
@@ -483,7 +483,7 @@ static void a_job_waits_for_a_lost_completion(void **state)
 	       BOUND_ENGINE * NEURON_UDMA_QUEUES + BOUND_QUEUE, 0);
 	bound_desc(&b, 0, neuron_window_addr(0, 0), neuron_window_addr(1, 0), 4);
 	rig->chip[0]->hbm[0][0x1000] = 0x77;
-	assert_int_equal(trn_queue_trigger(b.queue, 1, 1), 0);
+	assert_int_equal(trn_udma_queue_trigger(b.queue, 1, 1), 0);
 	while (atomic_load(&b.job.dma_bytes) < 4 ||
 	       !trn_task_quiet(&b.queue->task))
 		;
@@ -537,7 +537,7 @@ static void a_queue_may_abort(void **state)
 	strike(rig, TRN_INJECT_DMA_ABORT,
 	       BOUND_ENGINE * NEURON_UDMA_QUEUES + BOUND_QUEUE, 0);
 	bound_desc(&b, 0, neuron_window_addr(0, 0), neuron_window_addr(1, 0), 4);
-	assert_int_equal(trn_queue_trigger(b.queue, 1, 1), 0);
+	assert_int_equal(trn_udma_queue_trigger(b.queue, 1, 1), 0);
 	assert_true(fake_wait(bound_at_rest, &b));
 	assert_int_equal(b.job.fault.cause, NEURON_CAUSE_ABORT);
 	ring.engine = BOUND_ENGINE;
@@ -575,12 +575,12 @@ static void a_job_does_not_see_its_engine_abort(void **state)
 			  NEURON_UDMA_CHANGE_ABORT);
 	ring_engine_write(&ring, NEURON_UDMA_M2S_CFG_LEN, 1);
 	bound_desc(&b, 0, neuron_window_addr(0, 0), neuron_window_addr(1, 0), 4);
-	assert_int_equal(trn_queue_trigger(b.queue, 1, 1), 0);
+	assert_int_equal(trn_udma_queue_trigger(b.queue, 1, 1), 0);
 	assert_true(fake_wait(bound_at_rest, &b));
 	assert_false(atomic_load(&b.job.faulted));
 	assert_int_equal(atomic_load(&b.job.dma_bytes), 4);
 	bound_desc(&b, 1, neuron_window_addr(0, 0), 0, 4);
-	assert_int_equal(trn_queue_trigger(b.queue, 1, 1), 0);
+	assert_int_equal(trn_udma_queue_trigger(b.queue, 1, 1), 0);
 	assert_true(fake_wait(bound_at_rest, &b));
 	assert_int_equal(b.job.fault.cause, NEURON_CAUSE_WINDOW);
 	assert_int_equal(ring_engine_read(&ring, sec_a), 0);

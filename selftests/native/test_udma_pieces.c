@@ -156,9 +156,9 @@ static void ring_new(struct ring_pair *ring, struct rig *rig, unsigned int engin
 	ring_program(ring);
 }
 
-static const struct trn_queue *queue_of(const struct ring_pair *ring)
+static const struct trn_udma_queue *queue_of(const struct ring_pair *ring)
 {
-	return trn_udma_queue(ring->rig->chip[0], ring->engine, ring->queue);
+	return trn_udma_queue_at(ring->rig->chip[0], ring->engine, ring->queue);
 }
 
 static uint64_t digest(struct rig *rig)

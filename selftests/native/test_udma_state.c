@@ -206,24 +206,24 @@ static void a_job_gets_its_queue_back(void **state)
 	for (i = 0; i < 10; i++) {
 		if (i % 2) {
 			dge = copy_dge(i * 16 + 16, i * 16);
-			assert_int_equal(trn_queue_generate(b.queue, &dge, &landed,
-							    &waiter, &full), 0);
+			assert_int_equal(trn_udma_queue_generate(b.queue, &dge, &landed,
+								 &waiter, &full), 0);
 			continue;
 		}
 		bound_desc(&b, i / 2, neuron_window_addr(0, i * 16 + 16),
 			   neuron_window_addr(0, i * 16), 16);
-		assert_int_equal(trn_queue_trigger(b.queue, 1, 1), 0);
+		assert_int_equal(trn_udma_queue_trigger(b.queue, 1, 1), 0);
 	}
 	assert_true(b.queue->busy);
 	assert_int_equal(atomic_load(&b.job.refs), 2);
 	save(chip, &stream);
-	trn_queue_unbind(b.queue, &b.job);
+	trn_udma_queue_unbind(b.queue, &b.job);
 	trn_udma_reset(chip);
 	atomic_store(&b.job.refs, 1);
 	assert_null(load(chip, &stream));
 	/* Until the job is back nobody can use it. */
-	assert_int_equal(trn_queue_trigger(b.queue, 1, 1), NEURON_CAUSE_QUEUE);
-	trn_queue_restore(b.queue, &b.job, &b.entry, TRN_ACTOR_QUEUE, true);
+	assert_int_equal(trn_udma_queue_trigger(b.queue, 1, 1), NEURON_CAUSE_QUEUE);
+	trn_udma_queue_restore(b.queue, &b.job, &b.entry, TRN_ACTOR_QUEUE, true);
 	assert_int_equal(atomic_load(&b.job.refs), 2);
 	trn_chip_resume(chip);
 	assert_true(fake_wait(bound_at_rest, &b));
@@ -245,17 +245,17 @@ static void a_queue_that_failed_stays_so(void **state)
 
 	bound_init(&b, rig, rig_host(rig, 0, 2 * BOUND_RING_BYTES));
 	bound_desc(&b, 0, neuron_window_addr(1, 0), neuron_window_addr(0, 0), 4);
-	assert_int_equal(trn_queue_trigger(b.queue, 1, 1), 0);
+	assert_int_equal(trn_udma_queue_trigger(b.queue, 1, 1), 0);
 	assert_true(fake_wait(bound_at_rest, &b));
 	assert_true(b.queue->failed);
 	fake_chip_stop(chip);
 	save(chip, &stream);
-	trn_queue_unbind(b.queue, &b.job);
+	trn_udma_queue_unbind(b.queue, &b.job);
 	assert_false(b.queue->failed);
 	assert_null(load(chip, &stream));
-	trn_queue_restore(b.queue, &b.job, &b.entry, TRN_ACTOR_QUEUE, false);
+	trn_udma_queue_restore(b.queue, &b.job, &b.entry, TRN_ACTOR_QUEUE, false);
 	assert_true(b.queue->failed);
-	assert_int_equal(trn_queue_trigger(b.queue, 1, 1), 0);
+	assert_int_equal(trn_udma_queue_trigger(b.queue, 1, 1), 0);
 	assert_false(b.queue->busy);
 	trn_chip_resume(chip);
 	bound_finish(&b);
@@ -284,7 +284,7 @@ static void a_damaged_stream_is_refused_or_harmless(void **state)
 	fake_chip_stop(chip);
 	ring_doorbell(&ring, 1, 1);
 	ring_engine_write(&ring, NEURON_UDMA_AXI_TABLE_DATA(0), 1);
-	assert_int_equal(trn_queue_generate(b.queue, &dge, NULL, &waiter, &full), 0);
+	assert_int_equal(trn_udma_queue_generate(b.queue, &dge, NULL, &waiter, &full), 0);
 	save(chip, &stream);
 	used = stream.used;
 	kept = malloc(used);

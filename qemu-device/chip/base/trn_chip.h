@@ -39,7 +39,7 @@ struct trn_observer;
 struct trn_pe;
 struct trn_pe_array;
 struct trn_power;
-struct trn_queue;
+struct trn_udma_queue;
 struct trn_regfile;
 struct trn_remote;
 struct trn_sems;
@@ -157,7 +157,7 @@ struct trn_chip {
 	struct trn_groups *groups;	/* of its fabric, trn_group.c */
 	_Atomic uint32_t group_end_lo;	/* NEURON_CTL_GROUP_END_LO */
 	struct trn_sems *top_sp;	/* of those that are no CC-cores, trn_top_sp.c */
-	struct trn_queue *queues;	/* nr_dma * NEURON_UDMA_QUEUES */
+	struct trn_udma_queue *queues;	/* nr_dma * NEURON_UDMA_QUEUES */
 	struct trn_udma_engine *udma;	/* nr_dma */
 	struct trn_irq_state *irq;
 	struct trn_discard *discard;

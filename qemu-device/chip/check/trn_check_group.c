@@ -62,7 +62,7 @@ static void group_free(struct trn_check *check, struct trn_check_group *group)
 
 static struct trn_report_actor name_of(const struct trn_job *job, unsigned int actor)
 {
-	const struct trn_queue *queue;
+	const struct trn_udma_queue *queue;
 
 	if (actor < TRN_ACTOR_QUEUE)
 		return (struct trn_report_actor){ .unit = (uint16_t)job->core->index,

@@ -138,12 +138,12 @@ void trn_core_scrub(struct trn_core *core)
 }
 
 /* Queue @i of the 16 times 16 of the core's ring engines. */
-static struct trn_queue *core_queue(struct trn_core *core, unsigned int i)
+static struct trn_udma_queue *core_queue(struct trn_core *core, unsigned int i)
 {
-	return trn_udma_queue(core->chip,
-			      neuron_core_dma(core->index) +
+	return trn_udma_queue_at(core->chip,
+				 neuron_core_dma(core->index) +
 				      i / NEURON_UDMA_QUEUES,
-			      i % NEURON_UDMA_QUEUES);
+				 i % NEURON_UDMA_QUEUES);
 }
 
 bool trn_core_hold_queues(struct trn_core *core)
@@ -154,7 +154,7 @@ bool trn_core_hold_queues(struct trn_core *core)
 	if (trn_core_is_cc(core))
 		return false;
 	for (i = 0; i < 16 * NEURON_UDMA_QUEUES; i++)
-		running |= trn_queue_hold(core_queue(core, i));
+		running |= trn_udma_queue_hold(core_queue(core, i));
 	return running;
 }
 
@@ -168,7 +168,7 @@ void trn_core_reset_queues(struct trn_core *core)
 		trn_udma_reset_engine(core->chip,
 				      neuron_core_dma(core->index) + i);
 	for (i = 0; i < 16 * NEURON_UDMA_QUEUES; i++)
-		trn_queue_reset(core_queue(core, i));
+		trn_udma_queue_reset(core_queue(core, i));
 }
 
 uint32_t trn_core_status(struct trn_core *core)

@@ -166,7 +166,7 @@ static void check_drained(struct trn_job *job)
 	unsigned int i;
 
 	for (i = 0; i < job->nr_queues && !atomic_load(&job->faulted); i++) {
-		if (!trn_queue_has_left(job->queues[i], &fault))
+		if (!trn_udma_queue_has_left(job->queues[i], &fault))
 			continue;
 		trn_log(job->core->chip, TRN_LOG_GUEST_ERROR,
 			"%s: DMA engine %u queue %u has descriptors left that make no packet",
@@ -224,7 +224,7 @@ static void unbind_queues(struct trn_job *job)
 	unsigned int i;
 
 	for (i = 0; i < job->nr_queues; i++)
-		trn_queue_unbind(job->queues[i], job);
+		trn_udma_queue_unbind(job->queues[i], job);
 }
 
 static void account_busy(struct trn_core *core)
@@ -300,13 +300,13 @@ static bool bind_queues(struct trn_job *job)
 		.cause = NEURON_CAUSE_QUEUE,
 		.source = NEURON_SOURCE_JOB,
 	};
-	const struct trn_queue *queue;
+	const struct trn_udma_queue *queue;
 	unsigned int i;
 
 	for (i = 0; i < job->nr_queues; i++) {
 		queue = job->queues[i];
-		if (trn_queue_bind(job->queues[i], job, &job->queue_table[i],
-				   TRN_ACTOR_QUEUE + i))
+		if (trn_udma_queue_bind(job->queues[i], job, &job->queue_table[i],
+					TRN_ACTOR_QUEUE + i))
 			continue;
 		trn_log(job->core->chip, TRN_LOG_GUEST_ERROR,
 			"%s: job refused: another job has DMA engine %u queue %u",
@@ -339,7 +339,7 @@ static void job_start(struct trn_core *core, struct trn_job *job)
 	for (i = 0; i < job->nr_queues; i++)
 		trn_time_queue(job->timeline, TRN_ACTOR_QUEUE + i, job->queues[i]->engine,
 			       job->queues[i]->index,
-			       trn_queue_priority(&job->queue_table[i]));
+			       trn_udma_queue_priority(&job->queue_table[i]));
 	misfit = trn_settle_join(core, job);
 	trn_time_begin(job->timeline, clear);
 	trn_check_job_begin(job);

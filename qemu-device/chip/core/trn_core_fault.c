@@ -35,7 +35,7 @@ static bool actors_quiet(const struct trn_job *job)
 			return false;
 	/* One that waits for queues of higher priority, maybe of another job, goes on later. */
 	for (i = 0; i < job->nr_queues; i++)
-		if (trn_queue_yields(job->queues[i]))
+		if (trn_udma_queue_yields(job->queues[i]))
 			return false;
 	return true;
 }

@@ -246,15 +246,15 @@ static void queues_state(struct trn_job *job, struct trn_state *st)
 	unsigned int i;
 
 	for (i = 0; i < job->nr_queues; i++) {
-		struct trn_queue *queue = job->queues[i];
+		struct trn_udma_queue *queue = job->queues[i];
 		bool busy = queue->busy;
 
 		trn_state_bool(st, &busy);
 		if (st->loading && queue->job)
 			trn_state_fail(st, "two jobs have the same DMA queue");
 		if (st->loading && !trn_state_failed(st))
-			trn_queue_restore(queue, job, &job->queue_table[i],
-					  TRN_ACTOR_QUEUE + i, busy);
+			trn_udma_queue_restore(queue, job, &job->queue_table[i],
+					       TRN_ACTOR_QUEUE + i, busy);
 	}
 }
 

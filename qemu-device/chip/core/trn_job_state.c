@@ -27,9 +27,9 @@ static void load_queue(struct trn_job *job, __u64 used[4],
 		trn_state_fail(st, "a queue of a job is not valid");
 		return;
 	}
-	job->queues[job->nr_queues++] = trn_udma_queue(job->core->chip,
-						       entry->dma_engine,
-						       entry->queue);
+	job->queues[job->nr_queues++] = trn_udma_queue_at(job->core->chip,
+							  entry->dma_engine,
+							  entry->queue);
 }
 
 static void job_queues_state(struct trn_job *job, struct trn_state *st)
@@ -40,7 +40,7 @@ static void job_queues_state(struct trn_job *job, struct trn_state *st)
 
 	if (st->loading && nr) {
 		job->queue_table = calloc(nr, sizeof(*job->queue_table));
-		job->queues = calloc(nr, sizeof(struct trn_queue *));
+		job->queues = calloc(nr, sizeof(struct trn_udma_queue *));
 		if (!job->queue_table || !job->queues) {
 			trn_state_fail(st, "out of memory");
 			return;
@@ -156,7 +156,8 @@ static void timeline_state(struct trn_job *job, bool done, struct trn_state *st)
 		return;
 	for (i = 0; st->loading && i < job->nr_queues; i++)
 		trn_time_queue(job->timeline, TRN_ACTOR_QUEUE + i, job->queues[i]->engine,
-			       job->queues[i]->index, trn_queue_priority(&job->queue_table[i]));
+			       job->queues[i]->index,
+			       trn_udma_queue_priority(&job->queue_table[i]));
 	if (st->loading)
 		trn_time_trace_to(job->timeline, trn_job_trace, trn_job_trace_lost, job);
 	trn_timeline_state(job->timeline, job->block.notify_size, st);

@@ -141,7 +141,7 @@ static struct neuron_hw_trace_record record_of(const struct trn_job *job,
 		.source = (uint16_t)trace->actor,
 		.flags = trace->exact ? 0 : NEURON_TRACE_INEXACT,
 	};
-	const struct trn_queue *queue;
+	const struct trn_udma_queue *queue;
 
 	if (trace->actor >= TRN_ACTOR_QUEUE) {
 		queue = job->queues[trace->actor - TRN_ACTOR_QUEUE];
@@ -181,7 +181,7 @@ static void post_entries(struct trn_job *job, const struct trn_time_trace *trace
 
 	trn_nq_of_core(job->core, &event);
 	if (trace->actor >= TRN_ACTOR_QUEUE) {
-		const struct trn_queue *queue =
+		const struct trn_udma_queue *queue =
 			job->queues[trace->actor - TRN_ACTOR_QUEUE];
 
 		event.unit = TRN_NQ_DMA;

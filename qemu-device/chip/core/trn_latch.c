@@ -121,7 +121,7 @@ static enum neuron_cause latch_queues(struct trn_job *job)
 	if (!block->nr_queues)
 		return NEURON_CAUSE_NONE;
 	table = malloc(block->nr_queues * sizeof(*table));
-	job->queues = calloc(block->nr_queues, sizeof(struct trn_queue *));
+	job->queues = calloc(block->nr_queues, sizeof(struct trn_udma_queue *));
 	job->queue_table = table;
 	if (!table || !job->queues)
 		return reject(core, "the host is out of memory");
@@ -135,8 +135,8 @@ static enum neuron_cause latch_queues(struct trn_job *job)
 		cause = trn_latch_check_queue(core, &table[i], used);
 		if (cause)
 			return cause;
-		job->queues[i] = trn_udma_queue(core->chip, table[i].dma_engine,
-						table[i].queue);
+		job->queues[i] = trn_udma_queue_at(core->chip, table[i].dma_engine,
+						   table[i].queue);
 	}
 	job->nr_queues = block->nr_queues;
 	return NEURON_CAUSE_NONE;

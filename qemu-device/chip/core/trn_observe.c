@@ -88,7 +88,7 @@ void trn_observe_nan(struct trn_seq *seq, const struct trn_exec *exec)
 	observer->nan(observer->opaque, &nan);
 }
 
-void trn_observe_moved(const struct trn_queue *queue, const struct trn_job *job,
+void trn_observe_moved(const struct trn_udma_queue *queue, const struct trn_job *job,
 		       uint32_t pc, uint32_t descriptors, uint64_t bytes)
 {
 	const struct trn_observer *observer = trn_observer(queue->chip);

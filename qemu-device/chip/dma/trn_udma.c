@@ -64,7 +64,7 @@ static void ring_clear(struct trn_ring *ring)
 	trn_ring_rewind(ring);
 }
 
-bool trn_queue_enabled(const struct trn_queue *queue)
+bool trn_udma_queue_enabled(const struct trn_udma_queue *queue)
 {
 	const uint32_t on = NEURON_UDMA_Q_CFG_PREFETCH |
 			    NEURON_UDMA_Q_CFG_SCHEDULE;
@@ -72,13 +72,13 @@ bool trn_queue_enabled(const struct trn_queue *queue)
 	return (queue->m2s.cfg & queue->s2m.cfg & on) == on;
 }
 
-void trn_queue_update_halt(struct trn_queue *queue)
+void trn_udma_queue_update_halt(struct trn_udma_queue *queue)
 {
 	atomic_store(&queue->halt, !queue->job && (queue->paused ||
-						   !trn_queue_enabled(queue)));
+						   !trn_udma_queue_enabled(queue)));
 }
 
-static void queue_clear(struct trn_queue *queue)
+static void queue_clear(struct trn_udma_queue *queue)
 {
 	ring_clear(&queue->m2s);
 	ring_clear(&queue->s2m);
@@ -88,7 +88,7 @@ static void queue_clear(struct trn_queue *queue)
 	queue->lost = false;
 	queue->failed = false;
 	queue->any_ring_id = false;
-	trn_queue_give_way(queue);
+	trn_udma_queue_give_way(queue);
 	queue->priority = 0;
 	queue->done = 0;
 	queue->ints[0] = 0;
@@ -96,25 +96,25 @@ static void queue_clear(struct trn_queue *queue)
 	trn_gen_clear(queue);
 	atomic_store(&queue->error, NEURON_CAUSE_NONE);
 	atomic_fetch_add(&queue->epoch, 1);
-	trn_queue_update_halt(queue);
+	trn_udma_queue_update_halt(queue);
 }
 
 /*
  * A new queue is all zeros but for this. A machine has thousands of them, so this does no more than
  * it must.
  */
-static void queue_init(struct trn_queue *queue, struct trn_chip *chip,
+static void queue_init(struct trn_udma_queue *queue, struct trn_chip *chip,
 		       unsigned int i)
 {
 	queue->chip = chip;
 	queue->engine = (uint16_t)(i / NEURON_UDMA_QUEUES);
 	queue->index = i % NEURON_UDMA_QUEUES;
 	pthread_mutex_init(&queue->lock, NULL);
-	trn_task_init(&queue->task, chip->pool, trn_queue_run);
+	trn_task_init(&queue->task, chip->pool, trn_udma_queue_run);
 	ring_clear(&queue->m2s);
 	ring_clear(&queue->s2m);
 	atomic_init(&queue->epoch, 1);
-	trn_queue_update_halt(queue);
+	trn_udma_queue_update_halt(queue);
 }
 
 static unsigned int nr_queues(const struct trn_chip *chip)
@@ -180,11 +180,11 @@ void trn_udma_reset(struct trn_chip *chip)
 		trn_udma_reset_engine(chip, i);
 	}
 	for (i = 0; i < nr_queues(chip); i++)
-		trn_queue_reset(&chip->queues[i]);
+		trn_udma_queue_reset(&chip->queues[i]);
 	forget_moved(chip);
 }
 
-uint64_t trn_queue_moved(const struct trn_queue *queue, uint32_t reg)
+uint64_t trn_udma_queue_moved(const struct trn_udma_queue *queue, uint32_t reg)
 {
 	return atomic_load(reg == NEURON_QUEUE_BYTES ? &queue->moved_bytes :
 						       &queue->moved_descriptors);
@@ -200,7 +200,7 @@ static void drop_pending(struct trn_ring *ring)
 }
 
 /* A queue of a copy engine keeps its rings but forgets what was pending. */
-static void queue_drop_pending(struct trn_queue *queue)
+static void queue_drop_pending(struct trn_udma_queue *queue)
 {
 	pthread_mutex_lock(&queue->lock);
 	drop_pending(&queue->m2s);
@@ -222,7 +222,7 @@ void trn_udma_soft_reset(struct trn_chip *chip)
 	for (i = 0; i < chip->gen->nr_dma; i++)
 		trn_udma_reset_engine(chip, i);
 	for (i = 0; i < rings; i++)
-		trn_queue_reset(&chip->queues[i]);
+		trn_udma_queue_reset(&chip->queues[i]);
 	for (; i < nr_queues(chip); i++)
 		queue_drop_pending(&chip->queues[i]);
 	forget_moved(chip);
@@ -232,7 +232,7 @@ size_t trn_udma_bytes(const struct trn_chip *chip)
 {
 	size_t bytes = nr_queues(chip) * sizeof(*chip->queues) +
 		       chip->gen->nr_dma * sizeof(*chip->udma);
-	struct trn_queue *queue;
+	struct trn_udma_queue *queue;
 	unsigned int i;
 
 	for (i = 0; i < nr_queues(chip); i++) {
@@ -250,15 +250,15 @@ size_t trn_udma_bytes(const struct trn_chip *chip)
 	return bytes;
 }
 
-struct trn_queue *trn_udma_queue(struct trn_chip *chip, unsigned int engine,
-				 unsigned int queue)
+struct trn_udma_queue *trn_udma_queue_at(struct trn_chip *chip, unsigned int engine,
+					 unsigned int queue)
 {
 	if (engine >= chip->gen->nr_dma || queue >= NEURON_UDMA_QUEUES)
 		return NULL;
 	return &chip->queues[engine * NEURON_UDMA_QUEUES + queue];
 }
 
-void trn_queue_reset(struct trn_queue *queue)
+void trn_udma_queue_reset(struct trn_udma_queue *queue)
 {
 	pthread_mutex_lock(&queue->lock);
 	queue->held = false;
@@ -271,7 +271,7 @@ void trn_queue_reset(struct trn_queue *queue)
 	pthread_mutex_unlock(&queue->lock);
 }
 
-bool trn_queue_hold(struct trn_queue *queue)
+bool trn_udma_queue_hold(struct trn_udma_queue *queue)
 {
 	bool running = false;
 
@@ -295,9 +295,9 @@ static void ring_bind(struct trn_ring *ring, uint64_t base, uint32_t length)
 	ring->length = length;
 }
 
-bool trn_queue_bind(struct trn_queue *queue, struct trn_job *job,
-		    const struct neuron_hw_job_queue *entry,
-		    unsigned int actor)
+bool trn_udma_queue_bind(struct trn_udma_queue *queue, struct trn_job *job,
+			 const struct neuron_hw_job_queue *entry,
+			 unsigned int actor)
 {
 	pthread_mutex_lock(&queue->lock);
 	if (queue->job) {
@@ -309,33 +309,33 @@ bool trn_queue_bind(struct trn_queue *queue, struct trn_job *job,
 	ring_bind(&queue->m2s, entry->m2s_ring, entry->m2s_length);
 	ring_bind(&queue->s2m, entry->s2m_ring, entry->s2m_length);
 	queue->any_ring_id = entry->flags & NEURON_JOB_QUEUE_ANY_RING_ID;
-	queue->priority = (uint8_t)trn_queue_priority(entry);
+	queue->priority = (uint8_t)trn_udma_queue_priority(entry);
 	queue->actor = actor;
 	queue->job = job;
-	trn_queue_update_halt(queue);
+	trn_udma_queue_update_halt(queue);
 	pthread_mutex_unlock(&queue->lock);
 	return true;
 }
 
-void trn_queue_restore(struct trn_queue *queue, struct trn_job *job,
-		       const struct neuron_hw_job_queue *entry,
-		       unsigned int actor, bool busy)
+void trn_udma_queue_restore(struct trn_udma_queue *queue, struct trn_job *job,
+			    const struct neuron_hw_job_queue *entry,
+			    unsigned int actor, bool busy)
 {
 	pthread_mutex_lock(&queue->lock);
 	queue->stopped = 0;
 	queue->actor = actor;
 	queue->job = job;
 	queue->busy = busy;
-	queue->priority = (uint8_t)trn_queue_priority(entry);
+	queue->priority = (uint8_t)trn_udma_queue_priority(entry);
 	if (busy) {
 		trn_job_get(job);
-		trn_queue_claim(queue);
+		trn_udma_queue_claim(queue);
 	}
-	trn_queue_update_halt(queue);
+	trn_udma_queue_update_halt(queue);
 	pthread_mutex_unlock(&queue->lock);
 }
 
-void trn_queue_unbind(struct trn_queue *queue, const struct trn_job *job)
+void trn_udma_queue_unbind(struct trn_udma_queue *queue, const struct trn_job *job)
 {
 	pthread_mutex_lock(&queue->lock);
 	if (queue->job == job) {
@@ -345,13 +345,13 @@ void trn_queue_unbind(struct trn_queue *queue, const struct trn_job *job)
 	pthread_mutex_unlock(&queue->lock);
 }
 
-void trn_queue_set_busy(struct trn_queue *queue)
+void trn_udma_queue_set_busy(struct trn_udma_queue *queue)
 {
 	if (!queue->busy) {
 		queue->busy = true;
 		trn_job_get(queue->job);
 	}
-	trn_queue_claim(queue);
+	trn_udma_queue_claim(queue);
 	trn_task_kick(&queue->task);
 }
 
@@ -369,12 +369,12 @@ static bool outranked(struct trn_udma_engine *engine, unsigned int priority)
 }
 
 /* Of one priority all queues are equal, and nobody has to ask. */
-static bool has_priorities(const struct trn_queue *queue)
+static bool has_priorities(const struct trn_udma_queue *queue)
 {
 	return queue->chip->gen->nr_priorities > 1;
 }
 
-void trn_queue_claim(struct trn_queue *queue)
+void trn_udma_queue_claim(struct trn_udma_queue *queue)
 {
 	struct trn_udma_engine *engine = &queue->chip->udma[queue->engine];
 
@@ -382,7 +382,7 @@ void trn_queue_claim(struct trn_queue *queue)
 		atomic_fetch_or(&engine->claims, claim_bit(queue->priority, queue->index));
 }
 
-void trn_queue_give_way(struct trn_queue *queue)
+void trn_udma_queue_give_way(struct trn_udma_queue *queue)
 {
 	struct trn_udma_engine *engine = &queue->chip->udma[queue->engine];
 	unsigned int i, waiting;
@@ -396,14 +396,14 @@ void trn_queue_give_way(struct trn_queue *queue)
 	waiting = atomic_exchange(&engine->yielding, 0);
 	for (i = 0; i < NEURON_UDMA_QUEUES; i++)
 		if (waiting & NEURON_BIT(i))
-			trn_task_kick(&trn_udma_queue(queue->chip, queue->engine, i)->task);
+			trn_task_kick(&trn_udma_queue_at(queue->chip, queue->engine, i)->task);
 }
 
 /*
  * A queue that gives way drops its claim before it looks for those that wait, and who is
  * about to wait says so before it looks at the claims once more: one sees the other.
  */
-bool trn_queue_yield(struct trn_queue *queue, unsigned int priority)
+bool trn_udma_queue_yield(struct trn_udma_queue *queue, unsigned int priority)
 {
 	struct trn_udma_engine *engine = &queue->chip->udma[queue->engine];
 	const unsigned int bit = NEURON_BIT(queue->index);
@@ -417,13 +417,13 @@ bool trn_queue_yield(struct trn_queue *queue, unsigned int priority)
 	return false;
 }
 
-bool trn_queue_yields(const struct trn_queue *queue)
+bool trn_udma_queue_yields(const struct trn_udma_queue *queue)
 {
 	return atomic_load(&queue->chip->udma[queue->engine].yielding) &
 	       NEURON_BIT(queue->index);
 }
 
-bool trn_queue_has_left(struct trn_queue *queue, struct trn_fault *fault)
+bool trn_udma_queue_has_left(struct trn_udma_queue *queue, struct trn_fault *fault)
 {
 	bool s2m, left;
 
@@ -440,14 +440,14 @@ bool trn_queue_has_left(struct trn_queue *queue, struct trn_fault *fault)
 	return left;
 }
 
-void trn_queue_stop(struct trn_queue *queue, enum neuron_cause cause)
+void trn_udma_queue_stop(struct trn_udma_queue *queue, enum neuron_cause cause)
 {
 	queue->stopped = TRN_SIDE_BOTH;
 	atomic_store(&queue->error, (uint8_t)cause);
 }
 
-void trn_queue_report(struct trn_queue *queue, const struct trn_fault *fault,
-		      const char *why)
+void trn_udma_queue_report(struct trn_udma_queue *queue, const struct trn_fault *fault,
+			   const char *why)
 {
 	trn_log(queue->chip, TRN_LOG_GUEST_ERROR,
 		"DMA engine %u queue %u stopped: %s (%s), %s %s %u, address %#" PRIx64,

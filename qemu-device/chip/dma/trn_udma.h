@@ -24,7 +24,7 @@ struct trn_state;
 struct trn_udma_engine;
 
 /**
- * struct trn_ring - one side (M2S or S2M) of a queue; under trn_queue.lock
+ * struct trn_ring - one side (M2S or S2M) of a queue; under trn_udma_queue.lock
  * @base: address of the descriptors, plain or window
  * @comp_base: address of the completions
  * @length: descriptors, and completions
@@ -58,11 +58,11 @@ struct trn_ring {
 #define TRN_SIDE_M2S	1
 #define TRN_SIDE_S2M	2
 #define TRN_SIDE_BOTH	3
-/* In trn_queue.paused: the same for sides whose stream interface is off. */
+/* In trn_udma_queue.paused: the same for sides whose stream interface is off. */
 #define TRN_PAUSE_STREAM(sides)	((sides) << 2)
 
 /**
- * struct trn_queue - a pair of rings and the machine that moves their data
+ * struct trn_udma_queue - a pair of rings and the machine that moves their data
  * @lock: all fields below it
  * @job: NULL: domain 0
  * @epoch: changes when the queue is reset, bound, aborted or taken back: what a
@@ -85,7 +85,7 @@ struct trn_ring {
  * @actor: actor of the queue in the timeline of @job
  * @moved_bytes, @moved_descriptors: since the last reset of the device; without the lock
  */
-struct trn_queue {
+struct trn_udma_queue {
 	struct trn_task task;
 	struct trn_chip *chip;
 	uint16_t engine;
@@ -127,7 +127,7 @@ struct trn_landed {
 };
 
 /* NEURON_QUEUE_BYTES, _DESCRIPTORS. */
-uint64_t trn_queue_moved(const struct trn_queue *queue, uint32_t reg);
+uint64_t trn_udma_queue_moved(const struct trn_udma_queue *queue, uint32_t reg);
 
 int trn_udma_init(struct trn_chip *chip);
 void trn_udma_destroy(struct trn_chip *chip);
@@ -143,10 +143,10 @@ void trn_udma_soft_reset(struct trn_chip *chip);
 void trn_udma_reset_engine(struct trn_chip *chip, unsigned int engine);
 /* Bytes that the library holds for engines and queues. */
 size_t trn_udma_bytes(const struct trn_chip *chip);
-/* Save or load engines and queues; trn_queue_restore() does the rest for jobs. */
+/* Save or load engines and queues; trn_udma_queue_restore() does the rest for jobs. */
 void trn_udma_state(struct trn_chip *chip, struct trn_state *st);
-struct trn_queue *trn_udma_queue(struct trn_chip *chip, unsigned int engine,
-				 unsigned int queue);
+struct trn_udma_queue *trn_udma_queue_at(struct trn_chip *chip, unsigned int engine,
+					 unsigned int queue);
 
 /* Registers of an engine block, offset inside the block. */
 uint32_t trn_udma_read(struct trn_chip *chip, unsigned int engine,
@@ -158,50 +158,50 @@ void trn_udma_write(struct trn_chip *chip, unsigned int engine,
  * Rewind the queue and give it to @job with the rings of @entry. False: another job
  * has it, of the CC-cores or of the NeuronCore that share it.
  */
-bool trn_queue_bind(struct trn_queue *queue, struct trn_job *job,
-		    const struct neuron_hw_job_queue *entry,
-		    unsigned int actor);
+bool trn_udma_queue_bind(struct trn_udma_queue *queue, struct trn_job *job,
+			 const struct neuron_hw_job_queue *entry,
+			 unsigned int actor);
 /* What the entry says of the queue's priority. */
-static inline unsigned int trn_queue_priority(const struct neuron_hw_job_queue *entry)
+static inline unsigned int trn_udma_queue_priority(const struct neuron_hw_job_queue *entry)
 {
 	return NEURON_GET(NEURON_JOB_QUEUE_PRIORITY, entry->flags);
 }
 
 /*
  * After trn_udma_state() has loaded: the queue was one of @job, by @entry, which it had as
- * trn_queue.actor and .busy. A busy queue takes its reference here.
+ * trn_udma_queue.actor and .busy. A busy queue takes its reference here.
  */
-void trn_queue_restore(struct trn_queue *queue, struct trn_job *job,
-		       const struct neuron_hw_job_queue *entry,
-		       unsigned int actor, bool busy);
+void trn_udma_queue_restore(struct trn_udma_queue *queue, struct trn_job *job,
+			    const struct neuron_hw_job_queue *entry,
+			    unsigned int actor, bool busy);
 /*
  * Take it back from @job, if that has it: no ring, no domain, stopped until it is
  * programmed again.
  */
-void trn_queue_unbind(struct trn_queue *queue, const struct trn_job *job);
+void trn_udma_queue_unbind(struct trn_udma_queue *queue, const struct trn_job *job);
 
 /*
- * For a core reset: let no run start, until trn_queue_reset(). True when one is
+ * For a core reset: let no run start, until trn_udma_queue_reset(). True when one is
  * still under way; its end kicks the controller of the queue's core. Neither this nor
  * the reset does anything to a queue that a job has.
  */
-bool trn_queue_hold(struct trn_queue *queue);
+bool trn_udma_queue_hold(struct trn_udma_queue *queue);
 /* Back to the reset state; no run is under way. */
-void trn_queue_reset(struct trn_queue *queue);
+void trn_udma_queue_reset(struct trn_udma_queue *queue);
 
 /* True when descriptors are left that no packet has used. */
-bool trn_queue_has_left(struct trn_queue *queue, struct trn_fault *fault);
+bool trn_udma_queue_has_left(struct trn_udma_queue *queue, struct trn_fault *fault);
 
 /* Add descriptors on both sides and run. The job's error when out of range. */
-enum neuron_cause trn_queue_trigger(struct trn_queue *queue, uint32_t m2s,
-				    uint32_t s2m);
+enum neuron_cause trn_udma_queue_trigger(struct trn_udma_queue *queue, uint32_t m2s,
+					 uint32_t s2m);
 /*
  * The same with a post behind them, which is one unit of trn_time_trigger() more; *@full
- * and @waiter as in trn_queue_generate().
+ * and @waiter as in trn_udma_queue_generate().
  */
-enum neuron_cause trn_queue_trigger_landed(struct trn_queue *queue, uint32_t m2s,
-					   uint32_t s2m, const struct trn_landed *landed,
-					   struct trn_task *waiter, bool *full);
+enum neuron_cause trn_udma_queue_trigger_landed(struct trn_udma_queue *queue, uint32_t m2s,
+						uint32_t s2m, const struct trn_landed *landed,
+						struct trn_task *waiter, bool *full);
 
 /*
  * Append a packet that an instruction made, @dge NULL: one that moves nothing. It runs
@@ -211,9 +211,9 @@ enum neuron_cause trn_queue_trigger_landed(struct trn_queue *queue, uint32_t m2s
  * when the queue is reset). _QUEUE: no job has the queue; _DESC: the operation is
  * malformed.
  */
-enum neuron_cause trn_queue_generate(struct trn_queue *queue,
-				     const struct neuron_udma_dge *dge,
-				     const struct trn_landed *landed,
-				     struct trn_task *waiter, bool *full);
+enum neuron_cause trn_udma_queue_generate(struct trn_udma_queue *queue,
+					  const struct neuron_udma_dge *dge,
+					  const struct trn_landed *landed,
+					  struct trn_task *waiter, bool *full);
 
 #endif /* TRN_UDMA_H */

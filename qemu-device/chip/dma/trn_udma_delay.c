@@ -23,7 +23,7 @@ struct trn_delay {
 
 bool trn_delay_keep(const struct trn_run_state *run)
 {
-	struct trn_queue *queue = run->queue;
+	struct trn_udma_queue *queue = run->queue;
 	struct trn_delay *delay = calloc(1, sizeof(*delay));
 
 	if (!delay)
@@ -41,7 +41,7 @@ bool trn_delay_keep(const struct trn_run_state *run)
 	return false;
 }
 
-static bool is_held(struct trn_queue *queue)
+static bool is_held(struct trn_udma_queue *queue)
 {
 	bool held;
 
@@ -51,7 +51,7 @@ static bool is_held(struct trn_queue *queue)
 	return held;
 }
 
-struct trn_run_state *trn_delay_take(struct trn_queue *queue,
+struct trn_run_state *trn_delay_take(struct trn_udma_queue *queue,
 				     struct trn_budget *budget, bool *waits)
 {
 	struct trn_delay *delay = queue->delay;

@@ -58,7 +58,7 @@ void trn_engine_destroy(struct trn_udma_engine *e)
 
 /* --- State --- */
 
-/* trn_queue.paused as the engine wants it; under its lock. */
+/* trn_udma_queue.paused as the engine wants it; under its lock. */
 static uint8_t engine_paused(const struct trn_udma_engine *e)
 {
 	uint8_t paused = 0;
@@ -74,23 +74,23 @@ static uint8_t engine_paused(const struct trn_udma_engine *e)
 }
 
 /* Under the queue's lock. */
-static void queue_follow(struct trn_queue *queue)
+static void queue_follow(struct trn_udma_queue *queue)
 {
 	struct trn_udma_engine *e = trn_udma_engine(queue->chip, queue->engine);
 
 	pthread_mutex_lock(&e->lock);
 	queue->paused = engine_paused(e);
 	pthread_mutex_unlock(&e->lock);
-	trn_queue_update_halt(queue);
+	trn_udma_queue_update_halt(queue);
 }
 
 void trn_engine_follow(struct trn_chip *chip, unsigned int engine)
 {
-	struct trn_queue *queue;
+	struct trn_udma_queue *queue;
 	unsigned int q;
 
 	for (q = 0; q < NEURON_UDMA_QUEUES; q++) {
-		queue = trn_udma_queue(chip, engine, q);
+		queue = trn_udma_queue_at(chip, engine, q);
 		pthread_mutex_lock(&queue->lock);
 		queue_follow(queue);
 		pthread_mutex_unlock(&queue->lock);
@@ -117,7 +117,7 @@ void trn_udma_reset_engine(struct trn_chip *chip, unsigned int engine)
 }
 
 /* A queue of an engine that aborts. True: it has been stopped. */
-static bool queue_abort(struct trn_queue *queue)
+static bool queue_abort(struct trn_udma_queue *queue)
 {
 	bool stop;
 
@@ -126,7 +126,7 @@ static bool queue_abort(struct trn_queue *queue)
 	stop = !queue->job && !queue->stopped &&
 	       (queue->running || queue->m2s.avail || queue->s2m.avail);
 	if (stop) {
-		trn_queue_stop(queue, NEURON_CAUSE_ABORT);
+		trn_udma_queue_stop(queue, NEURON_CAUSE_ABORT);
 		atomic_fetch_add(&queue->epoch, 1);
 	}
 	pthread_mutex_unlock(&queue->lock);
@@ -152,7 +152,7 @@ void trn_engine_abort(struct trn_chip *chip, unsigned int engine,
 	if (!news)
 		return;
 	for (i = 0; i < NEURON_UDMA_QUEUES; i++)
-		if (queue_abort(trn_udma_queue(chip, engine, i)))
+		if (queue_abort(trn_udma_queue_at(chip, engine, i)))
 			causes |= NEURON_DMA_CAUSE_ERROR(i);
 	trn_log(chip, TRN_LOG_WARN,
 		"DMA engine %u aborted; queues that had work and need a reset: %#x",
@@ -198,12 +198,12 @@ static void change_state(struct trn_chip *chip, unsigned int engine,
 /* Does a queue of domain 0 move something? */
 static bool engine_works(struct trn_chip *chip, unsigned int engine)
 {
-	struct trn_queue *queue;
+	struct trn_udma_queue *queue;
 	bool works = false;
 	unsigned int q;
 
 	for (q = 0; q < NEURON_UDMA_QUEUES && !works; q++) {
-		queue = trn_udma_queue(chip, engine, q);
+		queue = trn_udma_queue_at(chip, engine, q);
 		pthread_mutex_lock(&queue->lock);
 		works = queue->running && !queue->job;
 		pthread_mutex_unlock(&queue->lock);
@@ -229,7 +229,7 @@ static uint32_t read_state(struct trn_chip *chip, unsigned int engine,
 
 /* --- Errors and completions --- */
 
-void trn_engine_error(struct trn_queue *queue,
+void trn_engine_error(struct trn_udma_queue *queue,
 		      const struct trn_engine_error *error)
 {
 	struct trn_udma_engine *e = trn_udma_engine(queue->chip, queue->engine);
@@ -253,7 +253,7 @@ void trn_engine_error(struct trn_queue *queue,
 		trn_engine_abort(queue->chip, queue->engine, sides);
 }
 
-void trn_engine_announce(struct trn_queue *queue, unsigned int sides)
+void trn_engine_announce(struct trn_udma_queue *queue, unsigned int sides)
 {
 	struct trn_udma_engine *e = trn_udma_engine(queue->chip, queue->engine);
 	const uint32_t bit = NEURON_BIT(queue->index);
@@ -276,7 +276,7 @@ static uint32_t comp_bytes(const struct trn_udma_engine *e)
 	return words && !(words & (words - 1)) ? words * 4 : 0;
 }
 
-void trn_engine_limits(const struct trn_queue *queue,
+void trn_engine_limits(const struct trn_udma_queue *queue,
 		       struct trn_engine_limits *limits)
 {
 	struct trn_udma_engine *e = trn_udma_engine(queue->chip, queue->engine);

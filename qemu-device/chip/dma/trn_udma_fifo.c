@@ -47,12 +47,12 @@ static void add_waiter(struct trn_gen_fifo *fifo, struct trn_task *task)
 	fifo->waiter[fifo->waiters++] = task;
 }
 
-unsigned int trn_gen_count(const struct trn_queue *queue)
+unsigned int trn_gen_count(const struct trn_udma_queue *queue)
 {
 	return queue->gen ? queue->gen->count : 0;
 }
 
-const struct trn_generated *trn_gen_peek(const struct trn_queue *queue,
+const struct trn_generated *trn_gen_peek(const struct trn_udma_queue *queue,
 					 unsigned int i)
 {
 	const struct trn_gen_fifo *fifo = queue->gen;
@@ -60,19 +60,19 @@ const struct trn_generated *trn_gen_peek(const struct trn_queue *queue,
 	return &fifo->entry[(fifo->first + i) % TRN_GEN_ROOM];
 }
 
-const struct trn_generated *trn_gen_first(const struct trn_queue *queue)
+const struct trn_generated *trn_gen_first(const struct trn_udma_queue *queue)
 {
 	return trn_gen_count(queue) ? trn_gen_peek(queue, 0) : NULL;
 }
 
-static bool have_fifo(struct trn_queue *queue)
+static bool have_fifo(struct trn_udma_queue *queue)
 {
 	if (!queue->gen)
 		queue->gen = calloc(1, sizeof(*queue->gen));
 	return queue->gen;
 }
 
-bool trn_gen_append(struct trn_queue *queue, const struct trn_generated *packet,
+bool trn_gen_append(struct trn_udma_queue *queue, const struct trn_generated *packet,
 		    uint64_t after)
 {
 	struct trn_generated *entry;
@@ -88,7 +88,7 @@ bool trn_gen_append(struct trn_queue *queue, const struct trn_generated *packet,
 	return true;
 }
 
-void trn_gen_pop(struct trn_queue *queue)
+void trn_gen_pop(struct trn_udma_queue *queue)
 {
 	struct trn_gen_fifo *fifo = queue->gen;
 
@@ -97,7 +97,7 @@ void trn_gen_pop(struct trn_queue *queue)
 	kick_waiters(fifo);
 }
 
-void trn_gen_clear(struct trn_queue *queue)
+void trn_gen_clear(struct trn_udma_queue *queue)
 {
 	if (!queue->gen)
 		return;
@@ -106,12 +106,12 @@ void trn_gen_clear(struct trn_queue *queue)
 	queue->gen = NULL;
 }
 
-uint32_t trn_gen_total(const struct trn_queue *queue)
+uint32_t trn_gen_total(const struct trn_udma_queue *queue)
 {
 	return queue->gen ? queue->gen->total : 0;
 }
 
-bool trn_gen_set_total(struct trn_queue *queue, uint32_t total)
+bool trn_gen_set_total(struct trn_udma_queue *queue, uint32_t total)
 {
 	if (!total && !queue->gen)
 		return true;
@@ -121,19 +121,19 @@ bool trn_gen_set_total(struct trn_queue *queue, uint32_t total)
 	return true;
 }
 
-size_t trn_gen_bytes(const struct trn_queue *queue)
+size_t trn_gen_bytes(const struct trn_udma_queue *queue)
 {
 	return queue->gen ? sizeof(*queue->gen) : 0;
 }
 
 /* A queue that has met an error takes no more. Under its lock. */
-static bool takes_work(const struct trn_queue *queue)
+static bool takes_work(const struct trn_udma_queue *queue)
 {
 	return !queue->stopped && !queue->failed;
 }
 
 /* Under the queue's lock. *@full: no room, and @waiter is kicked when there is. */
-static enum neuron_cause append(struct trn_queue *queue, const struct trn_generated *packet,
+static enum neuron_cause append(struct trn_udma_queue *queue, const struct trn_generated *packet,
 				struct trn_task *waiter, bool *full)
 {
 	if (trn_gen_count(queue) == TRN_GEN_ROOM) {
@@ -143,14 +143,14 @@ static enum neuron_cause append(struct trn_queue *queue, const struct trn_genera
 	}
 	if (!trn_gen_append(queue, packet, queue->done + queue->m2s.avail))
 		return NEURON_CAUSE_HOST_LIMIT;	/* no memory */
-	trn_queue_set_busy(queue);
+	trn_udma_queue_set_busy(queue);
 	return NEURON_CAUSE_NONE;
 }
 
-enum neuron_cause trn_queue_generate(struct trn_queue *queue,
-				     const struct neuron_udma_dge *dge,
-				     const struct trn_landed *landed,
-				     struct trn_task *waiter, bool *full)
+enum neuron_cause trn_udma_queue_generate(struct trn_udma_queue *queue,
+					  const struct neuron_udma_dge *dge,
+					  const struct trn_landed *landed,
+					  struct trn_task *waiter, bool *full)
 {
 	struct trn_generated packet = { .empty = !dge };
 	enum neuron_cause cause = NEURON_CAUSE_NONE;
@@ -175,7 +175,7 @@ enum neuron_cause trn_queue_generate(struct trn_queue *queue,
 }
 
 /* Under the queue's lock. */
-static enum neuron_cause trigger(struct trn_queue *queue, uint32_t m2s, uint32_t s2m)
+static enum neuron_cause trigger(struct trn_udma_queue *queue, uint32_t m2s, uint32_t s2m)
 {
 	if (!queue->job)
 		return NEURON_CAUSE_QUEUE;
@@ -185,11 +185,11 @@ static enum neuron_cause trigger(struct trn_queue *queue, uint32_t m2s, uint32_t
 		return NEURON_CAUSE_NONE;
 	trn_ring_add(&queue->m2s, m2s);
 	trn_ring_add(&queue->s2m, s2m);
-	trn_queue_set_busy(queue);
+	trn_udma_queue_set_busy(queue);
 	return NEURON_CAUSE_NONE;
 }
 
-enum neuron_cause trn_queue_trigger(struct trn_queue *queue, uint32_t m2s, uint32_t s2m)
+enum neuron_cause trn_udma_queue_trigger(struct trn_udma_queue *queue, uint32_t m2s, uint32_t s2m)
 {
 	enum neuron_cause cause;
 
@@ -199,9 +199,9 @@ enum neuron_cause trn_queue_trigger(struct trn_queue *queue, uint32_t m2s, uint3
 	return cause;
 }
 
-enum neuron_cause trn_queue_trigger_landed(struct trn_queue *queue, uint32_t m2s,
-					   uint32_t s2m, const struct trn_landed *landed,
-					   struct trn_task *waiter, bool *full)
+enum neuron_cause trn_udma_queue_trigger_landed(struct trn_udma_queue *queue, uint32_t m2s,
+						uint32_t s2m, const struct trn_landed *landed,
+						struct trn_task *waiter, bool *full)
 {
 	const struct trn_generated mark = { .empty = true, .landed = *landed };
 	enum neuron_cause cause = NEURON_CAUSE_NONE;

@@ -35,7 +35,7 @@ enum trn_outcome trn_run_fail(struct trn_run_state *run,
 			      enum neuron_cause cause, uint64_t addr,
 			      const struct trn_mishap *mishap)
 {
-	const struct trn_queue *queue = run->queue;
+	const struct trn_udma_queue *queue = run->queue;
 
 	run->fault = (struct trn_fault){
 		.cause = cause,
@@ -499,7 +499,7 @@ static enum trn_outcome side_retire(struct trn_run_state *run,
 void trn_run_trace(const struct trn_run_state *run, unsigned int nr, uint32_t pc,
 		   uint64_t bytes)
 {
-	const struct trn_queue *queue = run->queue;
+	const struct trn_udma_queue *queue = run->queue;
 	const bool wanted = trn_nq_dma_wanted(queue->chip, queue->engine);
 	struct trn_nq_event event = {
 		.unit = TRN_NQ_DMA,

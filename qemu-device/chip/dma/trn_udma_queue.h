@@ -40,33 +40,33 @@ bool trn_ring_add(struct trn_ring *ring, uint32_t n);
 /* --- Queues --- */
 
 /* The task's function; trn_udma_run.c. */
-enum trn_run trn_queue_run(struct trn_task *task, struct trn_budget *budget);
+enum trn_run trn_udma_queue_run(struct trn_task *task, struct trn_budget *budget);
 
 /* Both sides switched on? */
-bool trn_queue_enabled(const struct trn_queue *queue);
+bool trn_udma_queue_enabled(const struct trn_udma_queue *queue);
 /* @paused or a CFG has changed; under the lock. */
-void trn_queue_update_halt(struct trn_queue *queue);
+void trn_udma_queue_update_halt(struct trn_udma_queue *queue);
 /* The job's queue has something to do; under the lock. */
-void trn_queue_set_busy(struct trn_queue *queue);
+void trn_udma_queue_set_busy(struct trn_udma_queue *queue);
 /* A queue of domain 0 met an error; under its lock. */
-void trn_queue_stop(struct trn_queue *queue, enum neuron_cause cause);
+void trn_udma_queue_stop(struct trn_udma_queue *queue, enum neuron_cause cause);
 /* Log it; no lock held. */
-void trn_queue_report(struct trn_queue *queue, const struct trn_fault *fault,
-		      const char *why);
+void trn_udma_queue_report(struct trn_udma_queue *queue, const struct trn_fault *fault,
+			   const char *why);
 
 /* --- Priorities of the queues of an engine --- */
 
 /* The job's queue has something to do, before those of lower priority; under its lock. */
-void trn_queue_claim(struct trn_queue *queue);
+void trn_udma_queue_claim(struct trn_udma_queue *queue);
 /* It has not, or cannot now: they go on. Under its lock. */
-void trn_queue_give_way(struct trn_queue *queue);
+void trn_udma_queue_give_way(struct trn_udma_queue *queue);
 /*
  * The queue's task is about to begin a packet. True: a queue of higher priority goes first,
  * and the task is kicked when that has changed.
  */
-bool trn_queue_yield(struct trn_queue *queue, unsigned int priority);
+bool trn_udma_queue_yield(struct trn_udma_queue *queue, unsigned int priority);
 /* It waits for that. Any thread. */
-bool trn_queue_yields(const struct trn_queue *queue);
+bool trn_udma_queue_yields(const struct trn_udma_queue *queue);
 
 /* --- Generated packets; under the queue's lock --- */
 
@@ -88,21 +88,21 @@ struct trn_generated {
 };
 
 /* The next one, or NULL. */
-const struct trn_generated *trn_gen_first(const struct trn_queue *queue);
-unsigned int trn_gen_count(const struct trn_queue *queue);
-const struct trn_generated *trn_gen_peek(const struct trn_queue *queue,
+const struct trn_generated *trn_gen_first(const struct trn_udma_queue *queue);
+unsigned int trn_gen_count(const struct trn_udma_queue *queue);
+const struct trn_generated *trn_gen_peek(const struct trn_udma_queue *queue,
 					 unsigned int i);
 /* False: no room or no memory. */
-bool trn_gen_append(struct trn_queue *queue, const struct trn_generated *packet,
+bool trn_gen_append(struct trn_udma_queue *queue, const struct trn_generated *packet,
 		    uint64_t after);
 /* The first one is done: whoever waits for room is kicked. */
-void trn_gen_pop(struct trn_queue *queue);
+void trn_gen_pop(struct trn_udma_queue *queue);
 /* All are gone, their memory too; who waits is kicked. The next has number 0. */
-void trn_gen_clear(struct trn_queue *queue);
+void trn_gen_clear(struct trn_udma_queue *queue);
 /* How many there have been since the queue was bound; to save and load. */
-uint32_t trn_gen_total(const struct trn_queue *queue);
-bool trn_gen_set_total(struct trn_queue *queue, uint32_t total);
-size_t trn_gen_bytes(const struct trn_queue *queue);
+uint32_t trn_gen_total(const struct trn_udma_queue *queue);
+bool trn_gen_set_total(struct trn_udma_queue *queue, uint32_t total);
+size_t trn_gen_bytes(const struct trn_udma_queue *queue);
 
 /* --- Engines --- */
 
@@ -206,7 +206,7 @@ struct trn_engine_limits {
 	bool count_heads;
 };
 
-void trn_engine_limits(const struct trn_queue *queue,
+void trn_engine_limits(const struct trn_udma_queue *queue,
 		       struct trn_engine_limits *limits);
 
 /**
@@ -224,13 +224,13 @@ struct trn_engine_error {
 };
 
 /* Causes, log, and abort where the causes ask for it. No lock held. */
-void trn_engine_error(struct trn_queue *queue,
+void trn_engine_error(struct trn_udma_queue *queue,
 		      const struct trn_engine_error *error);
 /* Into the abort state (@sides). No lock held. */
 void trn_engine_abort(struct trn_chip *chip, unsigned int engine,
 		      unsigned int sides);
 /* Completions of @queue have become visible on @sides. No lock held. */
-void trn_engine_announce(struct trn_queue *queue, unsigned int sides);
+void trn_engine_announce(struct trn_udma_queue *queue, unsigned int sides);
 
 /* --- Interrupt groups; under the engine's lock --- */
 

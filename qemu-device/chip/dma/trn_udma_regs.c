@@ -14,7 +14,7 @@
 
 /* What an offset of the block means. */
 struct target {
-	struct trn_queue *queue;	/* NULL: not a queue register */
+	struct trn_udma_queue *queue;	/* NULL: not a queue register */
 	struct trn_ring *ring;
 	unsigned int side;		/* TRN_SIDE_* */
 	uint32_t reg;
@@ -41,8 +41,8 @@ static struct target decode(struct trn_chip *chip, unsigned int engine,
 	} else {
 		return target;
 	}
-	target.queue = trn_udma_queue(chip, engine,
-				      (offset - first) /
+	target.queue = trn_udma_queue_at(chip, engine,
+					 (offset - first) /
 					      NEURON_UDMA_Q_BLOCK_SIZE);
 	target.ring = target.side == TRN_SIDE_M2S ? &target.queue->m2s :
 						    &target.queue->s2m;
@@ -118,7 +118,7 @@ static bool ring_read(const struct trn_ring *ring, unsigned int side,
 }
 
 /* A pulse: pointers to 0, ring id to its first value, errors of the side gone. */
-static void side_reset(struct trn_queue *queue, struct trn_ring *ring,
+static void side_reset(struct trn_udma_queue *queue, struct trn_ring *ring,
 		       unsigned int side)
 {
 	trn_ring_rewind(ring);
@@ -131,13 +131,13 @@ static void side_reset(struct trn_queue *queue, struct trn_ring *ring,
 }
 
 /* False: not a register of ours. Under the queue's lock. */
-static bool ring_write(struct trn_queue *queue, struct trn_ring *ring,
+static bool ring_write(struct trn_udma_queue *queue, struct trn_ring *ring,
 		       unsigned int side, uint32_t reg, uint32_t value)
 {
 	switch (reg) {
 	case NEURON_UDMA_Q_CFG:
 		ring->cfg = value;
-		trn_queue_update_halt(queue);
+		trn_udma_queue_update_halt(queue);
 		return true;
 	case NEURON_UDMA_Q_BASE_LO:
 		set_word(&ring->base, value & ~0x3fu, false);
@@ -180,16 +180,16 @@ static bool ring_write(struct trn_queue *queue, struct trn_ring *ring,
  * The doorbell of a queue in domain 0. False: the ring is unusable or too full,
  * and the queue has been stopped. Under the queue's lock.
  */
-static bool doorbell(struct trn_queue *queue, struct trn_ring *ring,
+static bool doorbell(struct trn_udma_queue *queue, struct trn_ring *ring,
 		     uint32_t value)
 {
 	if (queue->stopped || trn_ring_add(ring, value & NEURON_UDMA_Q_PTR))
 		return true;
-	trn_queue_stop(queue, NEURON_CAUSE_DESC);
+	trn_udma_queue_stop(queue, NEURON_CAUSE_DESC);
 	return false;
 }
 
-static void doorbell_refused(struct trn_queue *queue, unsigned int side,
+static void doorbell_refused(struct trn_udma_queue *queue, unsigned int side,
 			     uint32_t value)
 {
 	struct trn_fault fault = {
@@ -199,14 +199,14 @@ static void doorbell_refused(struct trn_queue *queue, unsigned int side,
 		.pc = value & NEURON_UDMA_Q_PTR,
 	};
 
-	trn_queue_report(queue, &fault,
-			 "its doorbell exceeds the ring, or the ring length is not a multiple of 16 from 32");
+	trn_udma_queue_report(queue, &fault,
+			      "its doorbell exceeds the ring, or the ring length is not a multiple of 16 from 32");
 	trn_irq_dma(queue->chip, queue->engine,
 		    NEURON_DMA_CAUSE_ERROR(queue->index));
 }
 
 /* A fault on demand; its unit is the queue's. */
-static bool doorbell_lost(struct trn_queue *queue)
+static bool doorbell_lost(struct trn_udma_queue *queue)
 {
 	return trn_inject(queue->chip, TRN_INJECT_DOORBELL,
 			  queue->engine * NEURON_UDMA_QUEUES + queue->index,
@@ -219,7 +219,7 @@ static bool doorbell_lost(struct trn_queue *queue)
  */
 static bool queue_write(const struct target *target, uint32_t value)
 {
-	struct trn_queue *queue = target->queue;
+	struct trn_udma_queue *queue = target->queue;
 	bool ours = true, refused = false, ignored;
 
 	if (target->reg == NEURON_UDMA_Q_TAIL_INC && doorbell_lost(queue))

@@ -25,16 +25,16 @@
 /* After so many bytes other tasks have their turn. */
 #define RUN_BYTES	(1u << 20)
 
-static struct trn_queue *task_queue(struct trn_task *task)
+static struct trn_udma_queue *task_queue(struct trn_task *task)
 {
-	return (struct trn_queue *)((char *)task -
-				    offsetof(struct trn_queue, task));
+	return (struct trn_udma_queue *)((char *)task -
+					 offsetof(struct trn_udma_queue, task));
 }
 
 /* --- Begin --- */
 
 /* May a run start? Under the queue's lock. */
-static bool runnable(const struct trn_queue *queue)
+static bool runnable(const struct trn_udma_queue *queue)
 {
 	if (queue->held || queue->stopped)
 		return false;
@@ -57,7 +57,7 @@ static void side_begin(struct trn_side *side, const struct trn_ring *ring,
 
 /* The next generated packet, if there is one. Under the queue's lock. */
 static void generated_begin(struct trn_run_state *run,
-			    const struct trn_queue *queue)
+			    const struct trn_udma_queue *queue)
 {
 	const struct trn_generated *first = trn_gen_first(queue);
 
@@ -91,7 +91,7 @@ static void limits_begin(struct trn_run_state *run, bool check_ring_id)
 	run->s2m.check_ring_id = run->limits.check_ring_id[1];
 }
 
-static bool run_begin(struct trn_run_state *run, struct trn_queue *queue,
+static bool run_begin(struct trn_run_state *run, struct trn_udma_queue *queue,
 		      struct trn_budget *budget)
 {
 	bool check = true, ok;
@@ -109,7 +109,7 @@ static bool run_begin(struct trn_run_state *run, struct trn_queue *queue,
 		run->epoch = atomic_load(&queue->epoch);
 		queue->running = true;
 		if (queue->job)
-			trn_queue_claim(queue);
+			trn_udma_queue_claim(queue);
 	}
 	pthread_mutex_unlock(&queue->lock);
 	if (!ok)
@@ -175,7 +175,7 @@ static bool enough(const struct trn_run_state *run)
 /* Is there a reason not to begin the next packet? */
 static bool must_stop(const struct trn_run_state *run)
 {
-	const struct trn_queue *queue = run->queue;
+	const struct trn_udma_queue *queue = run->queue;
 
 	return trn_run_stop_asked(run) || atomic_load(&queue->chip->stopping) ||
 	       (run->job && (queue->failed || trn_job_past_fault(run->job, queue->actor)));
@@ -198,7 +198,7 @@ static enum trn_outcome run_packets(struct trn_run_state *run)
 	do {
 		if (must_stop(run))
 			return TRN_STOPPED;
-		if (run->priority && trn_queue_yield(run->queue, run->priority))
+		if (run->priority && trn_udma_queue_yield(run->queue, run->priority))
 			return TRN_YIELDED;
 		outcome = trn_run_packet(run);
 	} while (outcome == TRN_MOVED && !enough(run));
@@ -266,7 +266,7 @@ struct ending {
 	unsigned int announce;
 };
 
-static void commit(struct trn_queue *queue, const struct trn_run_state *run)
+static void commit(struct trn_udma_queue *queue, const struct trn_run_state *run)
 {
 	queue->done += run->m2s.had - run->m2s.ring.avail;
 	side_commit(&queue->m2s, &run->m2s);
@@ -277,7 +277,7 @@ static void commit(struct trn_queue *queue, const struct trn_run_state *run)
 }
 
 /* Completions of one side: told of now, or counted for later? */
-static unsigned int announce(struct trn_queue *queue,
+static unsigned int announce(struct trn_udma_queue *queue,
 			     const struct trn_run_state *run,
 			     const struct trn_side *side, bool idle)
 {
@@ -288,7 +288,7 @@ static unsigned int announce(struct trn_queue *queue,
 }
 
 /* Is the end of the run none of what the queue has to do? */
-static bool goes_on(const struct trn_queue *queue, enum trn_outcome outcome)
+static bool goes_on(const struct trn_udma_queue *queue, enum trn_outcome outcome)
 {
 	return outcome == TRN_YIELDED ||
 	       (outcome == TRN_STOPPED && atomic_load(&queue->chip->stopping));
@@ -297,7 +297,7 @@ static bool goes_on(const struct trn_queue *queue, enum trn_outcome outcome)
 static struct ending run_end(struct trn_run_state *run,
 			     enum trn_outcome outcome)
 {
-	struct trn_queue *queue = run->queue;
+	struct trn_udma_queue *queue = run->queue;
 	struct ending end = { 0 };
 	bool grown, idle;
 
@@ -315,14 +315,14 @@ static struct ending run_end(struct trn_run_state *run,
 	if (outcome == TRN_FAILED && queue->job)
 		queue->failed = true;
 	else if (outcome == TRN_FAILED)
-		trn_queue_stop(queue, run->fault.cause);
+		trn_udma_queue_stop(queue, run->fault.cause);
 	end.again = (outcome == TRN_MOVED && runnable(queue)) ||
 		    outcome == TRN_LATER || (outcome == TRN_WAITING && grown);
 	idle = !end.again || !runnable(queue);
 	end.announce = announce(queue, run, &run->m2s, idle) |
 		       announce(queue, run, &run->s2m, idle);
 	if (queue->job && !end.again && !goes_on(queue, outcome))
-		trn_queue_give_way(queue);
+		trn_udma_queue_give_way(queue);
 	/* A job that stops wants the reference back, a stopped chip does not. */
 	end.drop = queue->busy && !end.again && outcome != TRN_YIELDED &&
 		   (outcome != TRN_STOPPED || atomic_load(&queue->job->stop)) &&
@@ -337,11 +337,11 @@ unlock:
 static void tell(struct trn_run_state *run, enum trn_outcome outcome,
 		 const struct ending *end)
 {
-	struct trn_queue *queue = run->queue;
+	struct trn_udma_queue *queue = run->queue;
 	struct trn_chip *chip = queue->chip;
 
 	if (outcome == TRN_FAILED)
-		trn_queue_report(queue, &run->fault, run->why);
+		trn_udma_queue_report(queue, &run->fault, run->why);
 	if (run->job)
 		return;
 	if (end->announce) {
@@ -378,7 +378,7 @@ static void post_landed(const struct trn_run_state *run)
 /* Commit the run, which ended with @outcome. */
 static bool run_finish(struct trn_run_state *run, enum trn_outcome outcome)
 {
-	struct trn_queue *queue = run->queue;
+	struct trn_udma_queue *queue = run->queue;
 	struct trn_chip *chip = queue->chip;
 	struct ending end;
 
@@ -409,7 +409,7 @@ static bool run_finish(struct trn_run_state *run, enum trn_outcome outcome)
  */
 static enum trn_outcome late_outcome(struct trn_run_state *run)
 {
-	struct trn_queue *queue = run->queue;
+	struct trn_udma_queue *queue = run->queue;
 	const bool generated = run->gen_done;
 
 	if (!trn_transfer_lost(&run->transfer, queue->chip))
@@ -427,10 +427,10 @@ static enum trn_outcome late_outcome(struct trn_run_state *run)
 }
 
 /* A packet whose end comes late holds up nobody. */
-static void give_way(struct trn_queue *queue)
+static void give_way(struct trn_udma_queue *queue)
 {
 	pthread_mutex_lock(&queue->lock);
-	trn_queue_give_way(queue);
+	trn_udma_queue_give_way(queue);
 	pthread_mutex_unlock(&queue->lock);
 }
 
@@ -477,9 +477,9 @@ static enum trn_run run_end_of_turn(struct trn_run_state *run, enum trn_outcome 
 	return again;
 }
 
-enum trn_run trn_queue_run(struct trn_task *task, struct trn_budget *budget)
+enum trn_run trn_udma_queue_run(struct trn_task *task, struct trn_budget *budget)
 {
-	struct trn_queue *queue = task_queue(task);
+	struct trn_udma_queue *queue = task_queue(task);
 	struct trn_run_state run, *late, *kept = queue->kept;
 	bool waits;
 

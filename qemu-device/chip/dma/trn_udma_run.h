@@ -119,7 +119,7 @@ struct trn_strike {
  * @error: the same for the engine
  */
 struct trn_run_state {
-	struct trn_queue *queue;
+	struct trn_udma_queue *queue;
 	struct trn_job *job;
 	struct trn_budget *budget;
 	struct trn_access access;
@@ -266,7 +266,7 @@ bool trn_delay_keep(const struct trn_run_state *run);
  * The run that the queue keeps, when it is time to end it, for the caller to free;
  * NULL: there is none, or *@waits. Called by the queue's task.
  */
-struct trn_run_state *trn_delay_take(struct trn_queue *queue,
+struct trn_run_state *trn_delay_take(struct trn_udma_queue *queue,
 				     struct trn_budget *budget, bool *waits);
 
 #endif /* TRN_UDMA_RUN_H */

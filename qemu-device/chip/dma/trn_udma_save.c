@@ -2,7 +2,7 @@
 /*
  * Saving and loading of engines and queues. Of the many there are, only those that
  * differ from their reset state are in the stream. What a job's queue is to its job
- * comes later, by trn_queue_restore(): until then it is stopped.
+ * comes later, by trn_udma_queue_restore(): until then it is stopped.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -143,7 +143,7 @@ static bool ring_is_reset(const struct trn_ring *ring)
 	       ring->comp_ring_id == fresh.comp_ring_id;
 }
 
-static bool queue_is_reset(const struct trn_queue *queue)
+static bool queue_is_reset(const struct trn_udma_queue *queue)
 {
 	return ring_is_reset(&queue->m2s) && ring_is_reset(&queue->s2m) &&
 	       !queue->job && !queue->ints[0] && !queue->ints[1] &&
@@ -209,7 +209,7 @@ static void generated_state(struct trn_generated *packet, uint64_t *left,
 		trn_state_fail(st, "a generated DMA packet is malformed");
 }
 
-static void save_generated(struct trn_queue *queue, struct trn_state *st)
+static void save_generated(struct trn_udma_queue *queue, struct trn_state *st)
 {
 	uint32_t before = trn_gen_total(queue) - trn_gen_count(queue);
 	unsigned int count = trn_gen_count(queue), i;
@@ -225,7 +225,7 @@ static void save_generated(struct trn_queue *queue, struct trn_state *st)
 	}
 }
 
-static void load_generated(struct trn_queue *queue, bool of_job,
+static void load_generated(struct trn_udma_queue *queue, bool of_job,
 			   struct trn_state *st)
 {
 	struct trn_generated packet = { 0 };
@@ -250,7 +250,7 @@ static void load_generated(struct trn_queue *queue, bool of_job,
 	}
 }
 
-static void queue_state(struct trn_queue *queue, struct trn_state *st)
+static void queue_state(struct trn_udma_queue *queue, struct trn_state *st)
 {
 	uint8_t error = atomic_load(&queue->error);
 	bool of_job = queue->job;
@@ -302,9 +302,9 @@ static void save_queues(struct trn_chip *chip, struct trn_state *st)
 }
 
 /* Read aside: the stream may take its time, and no lock is held then. */
-static void load_queue(struct trn_queue *queue, struct trn_state *st)
+static void load_queue(struct trn_udma_queue *queue, struct trn_state *st)
 {
-	struct trn_queue copy = { 0 };
+	struct trn_udma_queue copy = { 0 };
 
 	queue_state(&copy, st);
 	pthread_mutex_lock(&queue->lock);

@@ -170,8 +170,8 @@ static enum neuron_cause exec_word(struct trn_exec *exec, bool store)
 }
 
 /* The queue that the instruction names, or NULL. */
-static struct trn_queue *queue_of(const struct trn_exec *exec,
-				  unsigned int *index)
+static struct trn_udma_queue *queue_of(const struct trn_exec *exec,
+				       unsigned int *index)
 {
 	const struct neuron_inst *inst = exec->inst;
 
@@ -209,9 +209,9 @@ static enum neuron_cause trigger_one(struct trn_exec *exec, unsigned int index,
 				  inst->imm1);
 	}
 	if (landed.op == NEURON_SYNC_POST_NONE)
-		return trn_queue_trigger(exec->job->queues[index], inst->imm0, inst->imm1);
-	return trn_queue_trigger_landed(exec->job->queues[index], inst->imm0, inst->imm1,
-					&landed, &seq->task, &exec->again);
+		return trn_udma_queue_trigger(exec->job->queues[index], inst->imm0, inst->imm1);
+	return trn_udma_queue_trigger_landed(exec->job->queues[index], inst->imm0, inst->imm1,
+					     &landed, &seq->task, &exec->again);
 }
 
 /* From the queue on that had no room, when it is tried again. */
@@ -349,7 +349,7 @@ static enum neuron_cause exec_generate(struct trn_exec *exec)
 	const bool empty = is_empty(exec);
 	struct trn_seq *seq = exec->seq;
 	struct neuron_udma_dge dge;
-	struct trn_queue *queue;
+	struct trn_udma_queue *queue;
 	enum neuron_cause cause;
 	unsigned int index;
 
@@ -369,8 +369,8 @@ static enum neuron_cause exec_generate(struct trn_exec *exec)
 				 TRN_ACTOR_QUEUE + index, 1);
 		trn_check_trigger(seq->waiter.check, TRN_ACTOR_QUEUE + index, 1, 0);
 	}
-	return trn_queue_generate(queue, empty ? NULL : &dge, &landed, &seq->task,
-				  &exec->again);
+	return trn_udma_queue_generate(queue, empty ? NULL : &dge, &landed, &seq->task,
+				       &exec->again);
 }
 
 /* An entry for the core's notification queues, from this instruction. */

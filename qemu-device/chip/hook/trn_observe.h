@@ -11,14 +11,14 @@
 
 struct trn_fault;
 struct trn_job;
-struct trn_queue;
+struct trn_udma_queue;
 
 static inline const struct trn_observer *trn_observer(const struct trn_chip *chip)
 {
 	return atomic_load_explicit(&chip->observer, memory_order_acquire);
 }
 
-void trn_observe_moved(const struct trn_queue *queue, const struct trn_job *job,
+void trn_observe_moved(const struct trn_udma_queue *queue, const struct trn_job *job,
 		       uint32_t pc, uint32_t descriptors, uint64_t bytes);
 void trn_observe_failed(const struct trn_job *job, const struct trn_fault *fault);
 

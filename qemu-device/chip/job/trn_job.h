@@ -22,7 +22,7 @@ struct trn_check_job;
 struct trn_core;
 struct trn_domain;
 struct trn_member;
-struct trn_queue;
+struct trn_udma_queue;
 struct trn_task;
 struct trn_timeline;
 
@@ -45,7 +45,7 @@ struct trn_job {
 	struct trn_core *core;
 	struct neuron_hw_job block;	/* as latched, host byte order is LE */
 	struct trn_domain *domain;
-	struct trn_queue **queues;
+	struct trn_udma_queue **queues;
 	struct trn_task **tasks;	/* of its actors: the core's engines, then @queues */
 	unsigned int nr_tasks;
 	struct neuron_hw_job_queue *queue_table;	/* as latched */

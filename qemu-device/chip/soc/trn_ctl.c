@@ -70,7 +70,7 @@ static bool count_read64(struct trn_chip *chip, uint32_t offset, uint64_t *value
 	}
 	if (in_blocks(offset, NEURON_CTL_QUEUE(0, 0), CTL_QUEUE_STRIDE,
 		      chip->gen->nr_dma * NEURON_UDMA_QUEUES, &i, &reg)) {
-		*value = trn_queue_moved(&chip->queues[i], reg);
+		*value = trn_udma_queue_moved(&chip->queues[i], reg);
 		return true;
 	}
 	return false;
@@ -201,8 +201,8 @@ static uint32_t dma_errors(struct trn_chip *chip, unsigned int engine,
 	unsigned int i;
 
 	for (i = 0; i < 4; i++) {
-		struct trn_queue *queue = trn_udma_queue(chip, engine,
-							 first + i);
+		struct trn_udma_queue *queue = trn_udma_queue_at(chip, engine,
+								 first + i);
 
 		pthread_mutex_lock(&queue->lock);
 		value |= (uint32_t)queue->error << i * 8;

@@ -491,11 +491,11 @@ static struct trn_inspect_ring ring_of(const struct trn_ring *ring)
 bool trn_inspect_queue(struct trn_chip *chip, unsigned int dma_engine, unsigned int index,
 		       struct trn_inspect_queue_state *state)
 {
-	struct trn_queue *queue;
+	struct trn_udma_queue *queue;
 
 	if (dma_engine >= chip->gen->nr_dma || index >= NEURON_UDMA_QUEUES)
 		return false;
-	queue = trn_udma_queue(chip, dma_engine, index);
+	queue = trn_udma_queue_at(chip, dma_engine, index);
 	*state = (struct trn_inspect_queue_state){ .unit = TRN_UNIT_NONE };
 	pthread_mutex_lock(&queue->lock);
 	state->m2s = ring_of(&queue->m2s);

@@ -56,7 +56,7 @@ struct trn_ready trn_heap_take(struct trn_timeline *tl)
 /* --- engines of the core --- */
 
 void trn_replay_exec(struct trn_timeline *tl, struct trn_actor *actor,
-		     const struct trn_record *record)
+		     const struct trn_time_record *record)
 {
 	const struct trn_time_work work = {
 		.class = (enum trn_time_class)record->op,
@@ -122,7 +122,7 @@ static uint64_t pass(struct trn_timeline *tl, const struct trn_actor *actor, uns
 /* The actor's descriptor, at @begin, when its engine is free. */
 static void move(struct trn_timeline *tl, struct trn_actor *actor, uint64_t begin)
 {
-	const struct trn_record record = *trn_replay_peek(actor);
+	const struct trn_time_record record = *trn_replay_peek(actor);
 	uint64_t end = begin + record.cost_ps, through;
 	unsigned int i;
 

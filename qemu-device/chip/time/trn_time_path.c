@@ -286,7 +286,7 @@ static bool may_queue(const struct trn_timeline *tl, uint16_t index,
 		      unsigned int engine)
 {
 	struct trn_actor *actor = &tl->actor[index];
-	const struct trn_record *record = trn_replay_peek(actor);
+	const struct trn_time_record *record = trn_replay_peek(actor);
 
 	return record && record->kind == TRN_RECORD_DMA && !actor->parked &&
 	       !actor->queued && actor->engine == engine;

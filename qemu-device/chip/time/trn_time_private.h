@@ -29,7 +29,7 @@ struct trn_core;
 struct trn_groups;
 struct trn_member;
 
-enum trn_record_kind {
+enum trn_time_record_kind {
 	TRN_RECORD_WAIT,
 	TRN_RECORD_POST,
 	TRN_RECORD_TRIGGER,
@@ -43,7 +43,7 @@ enum trn_record_kind {
 };
 
 /**
- * struct trn_record - something an actor did
+ * struct trn_time_record - something an actor did
  * @pre_ps: execution time of the actor since its record before this one, picoseconds
  * @cookie: STAMP; TRACE: pc 63:32, code 31:0; AWAY: trn_replay_core_id() of the target
  * @cost_ps: EXEC, DMA: in its own engine
@@ -54,7 +54,7 @@ enum trn_record_kind {
  * @op: WAIT: NEURON_SYNC_* bits; POST, AWAY: NEURON_SYNC_POST_*; EXEC: enum
  *	trn_time_class; DMA: links crossed
  */
-struct trn_record {
+struct trn_time_record {
 	uint64_t pre_ps;
 	union {
 		uint64_t cookie;
@@ -75,7 +75,7 @@ struct trn_record {
 struct trn_chunk {
 	struct trn_chunk *_Atomic next;
 	_Atomic uint32_t tail;
-	struct trn_record record[TRN_CHUNK_RECORDS];
+	struct trn_time_record record[TRN_CHUNK_RECORDS];
 };
 
 /* Descriptors that were triggered at a time. */
@@ -502,7 +502,7 @@ struct trn_core_time *trn_core_time(struct trn_core *core);
 void trn_timeline_detach(struct trn_timeline *tl);
 /* Append to an actor's list; its own task. False: no memory, @lost is set. */
 bool trn_timeline_record(struct trn_timeline *tl, unsigned int actor,
-			 const struct trn_record *record);
+			 const struct trn_time_record *record);
 
 /* Replay some events, and return how many; 0: nothing can go on. Without the lock. */
 unsigned int trn_replay_some(struct trn_timeline *tl, enum trn_replay_mode mode);
@@ -552,7 +552,7 @@ bool trn_causal_room(struct trn_history *h, unsigned int nr);
 void trn_replay_ready(struct trn_timeline *tl, struct trn_actor *actor);
 
 /* The actor's next record, or NULL; done with it. */
-struct trn_record *trn_replay_peek(struct trn_actor *actor);
+struct trn_time_record *trn_replay_peek(struct trn_actor *actor);
 void trn_replay_consume(struct trn_timeline *tl, struct trn_actor *actor);
 
 /* The heap: its first element, if there is one; put in; take the first out. */
@@ -562,7 +562,7 @@ struct trn_ready trn_heap_take(struct trn_timeline *tl);
 
 /* An EXEC record at its time. */
 void trn_replay_exec(struct trn_timeline *tl, struct trn_actor *actor,
-		     const struct trn_record *record);
+		     const struct trn_time_record *record);
 /*
  * Replay the DMA record of @actor that can start at @time_ps: it starts if its engine is
  * free, else the actor gets into line.
@@ -591,7 +591,7 @@ bool trn_trace_put(struct trn_timeline *tl, const struct trn_time_trace *trace);
 void trn_trace_span(struct trn_timeline *tl, struct trn_actor *actor,
 		    uint64_t begin_ps, uint64_t end_ps);
 void trn_trace_record(struct trn_timeline *tl, struct trn_actor *actor,
-		      const struct trn_record *record);
+		      const struct trn_time_record *record);
 
 /* Parts of trn_timeline_state(): before and after the actors. */
 struct trn_state;

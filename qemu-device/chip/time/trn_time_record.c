@@ -77,7 +77,7 @@ static void drain(struct trn_timeline *tl)
 }
 
 bool trn_timeline_record(struct trn_timeline *tl, unsigned int index,
-			 const struct trn_record *record)
+			 const struct trn_time_record *record)
 {
 	struct trn_actor *actor = &tl->actor[index];
 	struct trn_chunk *chunk = actor->last;
@@ -99,7 +99,7 @@ bool trn_timeline_record(struct trn_timeline *tl, unsigned int index,
 
 /* False: no memory. */
 static bool append(struct trn_timeline *tl, unsigned int index,
-		   struct trn_record *record)
+		   struct trn_time_record *record)
 {
 	struct trn_actor *actor = &tl->actor[index];
 
@@ -118,7 +118,7 @@ static bool append(struct trn_timeline *tl, unsigned int index,
 static void record_exec(struct trn_timeline *tl, unsigned int actor,
 			const struct trn_time_work *work)
 {
-	struct trn_record record = {
+	struct trn_time_record record = {
 		.kind = TRN_RECORD_EXEC,
 		.op = (uint8_t)work->class,
 		.index = work->ports,
@@ -159,7 +159,7 @@ void trn_time_work(struct trn_timeline *tl, unsigned int actor,
 void trn_time_wait_begin(struct trn_timeline *tl, unsigned int actor,
 			 unsigned int sem, unsigned int sync, int32_t value)
 {
-	struct trn_record record = {
+	struct trn_time_record record = {
 		.kind = TRN_RECORD_WAIT,
 		.index = (uint16_t)sem,
 		.op = (uint8_t)sync,
@@ -175,7 +175,7 @@ void trn_time_wait_begin(struct trn_timeline *tl, unsigned int actor,
 void trn_time_wait(struct trn_timeline *tl, unsigned int actor, unsigned int sem,
 		   unsigned int sync, int32_t value)
 {
-	struct trn_record ended = { .kind = TRN_RECORD_OUTSIDE };
+	struct trn_time_record ended = { .kind = TRN_RECORD_OUTSIDE };
 	struct trn_causal_end end;
 	struct trn_clock *causal;
 
@@ -221,7 +221,7 @@ void trn_time_post(struct trn_timeline *tl, unsigned int actor,
 		   struct trn_core *target, unsigned int sem, unsigned int op,
 		   int32_t value)
 {
-	struct trn_record record = {
+	struct trn_time_record record = {
 		.kind = TRN_RECORD_POST,
 		.index = (uint16_t)sem,
 		.op = (uint8_t)op,
@@ -251,7 +251,7 @@ void trn_time_post(struct trn_timeline *tl, unsigned int actor,
 void trn_time_trigger(struct trn_timeline *tl, unsigned int actor,
 		      unsigned int queue_actor, uint32_t descriptors)
 {
-	struct trn_record record = {
+	struct trn_time_record record = {
 		.kind = TRN_RECORD_TRIGGER,
 		.index = (uint16_t)queue_actor,
 		.value = (int32_t)descriptors,
@@ -269,7 +269,7 @@ void trn_time_trigger(struct trn_timeline *tl, unsigned int actor,
 static void record_load(struct trn_timeline *tl, unsigned int actor,
 			unsigned int path, uint32_t bytes)
 {
-	const struct trn_record record = {
+	const struct trn_time_record record = {
 		.kind = TRN_RECORD_LOAD,
 		.index = (uint16_t)path,
 		.value = (int32_t)bytes,
@@ -303,7 +303,7 @@ void trn_time_dma(struct trn_timeline *tl, unsigned int queue_actor,
 		  uint64_t cost_ps, unsigned int hops,
 		  const struct trn_traffic *traffic)
 {
-	struct trn_record record = {
+	struct trn_time_record record = {
 		.kind = TRN_RECORD_DMA,
 		.op = (uint8_t)(hops < UINT8_MAX ? hops : UINT8_MAX),
 		.cost_ps = cost_ps,
@@ -360,7 +360,7 @@ uint64_t trn_time_actor(const struct trn_timeline *tl, unsigned int actor)
 
 void trn_time_stamp(struct trn_timeline *tl, unsigned int actor, uint64_t cookie)
 {
-	struct trn_record record = {
+	struct trn_time_record record = {
 		.kind = TRN_RECORD_STAMP,
 		.cookie = cookie,
 	};
@@ -379,7 +379,7 @@ void trn_time_stamp(struct trn_timeline *tl, unsigned int actor, uint64_t cookie
 bool trn_time_trace(struct trn_timeline *tl, unsigned int actor, uint32_t code,
 		    uint32_t pc, uint64_t bytes)
 {
-	struct trn_record record = {
+	struct trn_time_record record = {
 		.kind = TRN_RECORD_TRACE,
 		.value = (int32_t)(bytes < UINT32_MAX ? bytes : UINT32_MAX),
 		.cookie = (uint64_t)pc << 32 | code,

@@ -33,7 +33,7 @@ uint64_t trn_replay_core_id(const struct trn_core *core)
 	return chip << 32 | (uint64_t)core->index << 16;
 }
 
-struct trn_record *trn_replay_peek(struct trn_actor *actor)
+struct trn_time_record *trn_replay_peek(struct trn_actor *actor)
 {
 	struct trn_chunk *chunk, *next;
 
@@ -62,7 +62,7 @@ void trn_replay_consume(struct trn_timeline *tl, struct trn_actor *actor)
 	atomic_fetch_sub_explicit(&tl->nr_records, 1, memory_order_relaxed);
 }
 
-static bool satisfied(const struct trn_actor *actor, const struct trn_record *wait)
+static bool satisfied(const struct trn_actor *actor, const struct trn_time_record *wait)
 {
 	int32_t value = actor->part->sems->value[wait->index];
 
@@ -73,7 +73,7 @@ static bool satisfied(const struct trn_actor *actor, const struct trn_record *wa
 
 /* When the actor's next record can be handled. */
 static uint64_t ready_time(const struct trn_actor *actor,
-			   const struct trn_record *record)
+			   const struct trn_time_record *record)
 {
 	if (record->kind == TRN_RECORD_DMA)
 		return trn_clock_ready(&actor->replay, record->op);
@@ -162,7 +162,7 @@ static bool stays_parked(struct trn_timeline *tl, struct trn_actor *actor)
 
 void trn_replay_ready(struct trn_timeline *tl, struct trn_actor *actor)
 {
-	const struct trn_record *record;
+	const struct trn_time_record *record;
 	uint64_t time;
 
 	if (actor->ready || actor->queued || (actor->parked && stays_parked(tl, actor)))
@@ -186,7 +186,7 @@ void trn_replay_ready(struct trn_timeline *tl, struct trn_actor *actor)
 
 /* The wait is over at @time or when the actor gets there, if that is later. */
 static void end_wait(struct trn_timeline *tl, struct trn_actor *actor,
-		     const struct trn_record *wait, uint64_t time)
+		     const struct trn_time_record *wait, uint64_t time)
 {
 	struct trn_sem_times *sems = actor->part->sems;
 	uint32_t value = (uint32_t)sems->value[wait->index];
@@ -211,7 +211,7 @@ static struct trn_actor *next_waiter(const struct trn_replay_part *part, unsigne
 
 	for (i = 0; i < TRN_ACTOR_QUEUE; i++) {
 		struct trn_actor *actor = &part->first[i];
-		const struct trn_record *record;
+		const struct trn_time_record *record;
 		uint64_t time;
 
 		if (!actor->parked)
@@ -484,7 +484,7 @@ void trn_replay_stamp(struct trn_timeline *tl, uint64_t time_ps, uint64_t cookie
 }
 
 static void event_trigger(struct trn_timeline *tl, const struct trn_replay_part *part,
-			  uint64_t time, const struct trn_record *record)
+			  uint64_t time, const struct trn_time_record *record)
 {
 	struct trn_actor *queue = &part->first[record->index];
 	bool idle = !queue->replay.first;
@@ -497,7 +497,7 @@ static void event_trigger(struct trn_timeline *tl, const struct trn_replay_part 
 	}
 }
 
-static void event_load(struct trn_actor *actor, const struct trn_record *record)
+static void event_load(struct trn_actor *actor, const struct trn_time_record *record)
 {
 	if (actor->nr_loads == TRN_STREAMS)
 		return;
@@ -506,10 +506,10 @@ static void event_load(struct trn_actor *actor, const struct trn_record *record)
 }
 
 static void event_wait(struct trn_timeline *tl, struct trn_actor *actor,
-		       const struct trn_record *next)
+		       const struct trn_time_record *next)
 {
 	struct trn_sem_times *sems = actor->part->sems;
-	const struct trn_record record = *next;
+	const struct trn_time_record record = *next;
 	bool over = satisfied(actor, next);
 
 	if (!over && stays_parked(tl, actor)) {
@@ -542,7 +542,7 @@ static struct trn_replay_part *find_part(const struct trn_timeline *tl, uint64_t
 }
 
 /* Who is in no group, or in another one, has got the post by mail. */
-static void event_away(struct trn_timeline *tl, const struct trn_record *record, uint64_t time)
+static void event_away(struct trn_timeline *tl, const struct trn_time_record *record, uint64_t time)
 {
 	struct trn_replay_part *part = find_part(tl, record->cookie);
 
@@ -552,8 +552,8 @@ static void event_away(struct trn_timeline *tl, const struct trn_record *record,
 
 static void run_record(struct trn_timeline *tl, struct trn_actor *actor)
 {
-	const struct trn_record *next = trn_replay_peek(actor);
-	const struct trn_record record = *next;
+	const struct trn_time_record *next = trn_replay_peek(actor);
+	const struct trn_time_record record = *next;
 	struct trn_clock *clock = &actor->replay;
 
 	if (record.kind == TRN_RECORD_WAIT) {
@@ -562,7 +562,7 @@ static void run_record(struct trn_timeline *tl, struct trn_actor *actor)
 	}
 	trn_clock_pass(clock, record.pre_ps);
 	trn_replay_consume(tl, actor);
-	switch ((enum trn_record_kind)record.kind) {
+	switch ((enum trn_time_record_kind)record.kind) {
 	case TRN_RECORD_POST:
 		change_semaphore(tl, actor->part, record.index, record.op, record.value,
 				 clock->time_ps);
@@ -674,7 +674,7 @@ static void force_at(struct trn_timeline *tl, uint64_t time)
  */
 static bool force(struct trn_timeline *tl)
 {
-	struct trn_record *record;
+	struct trn_time_record *record;
 	struct trn_actor *first = NULL;
 	uint64_t time, best = 0;
 	unsigned int i;

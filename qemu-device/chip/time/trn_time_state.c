@@ -18,7 +18,7 @@
 #define MAX_TRIGGERS	(2 * NEURON_UDMA_RING_MAX)
 #define MAX_MAIL	(1u << 16)
 
-_Static_assert(sizeof(struct trn_record) == 24, "no byte of it is unused");
+_Static_assert(sizeof(struct trn_time_record) == 24, "no byte of it is unused");
 
 static void i32_state(struct trn_state *st, int32_t *value)
 {
@@ -243,7 +243,7 @@ static void save_records(struct trn_actor *actor, struct trn_state *st)
 					sizeof(chunk->record[i]));
 }
 
-static bool exec_valid(const struct trn_record *record)
+static bool exec_valid(const struct trn_time_record *record)
 {
 	if (record->op == TRN_TIME_PART)
 		return !record->index && record->value > 0 &&
@@ -252,7 +252,7 @@ static bool exec_valid(const struct trn_record *record)
 }
 
 static bool record_valid(const struct trn_timeline *tl, unsigned int actor,
-			 const struct trn_record *record, bool stamps)
+			 const struct trn_time_record *record, bool stamps)
 {
 	bool queue = actor >= TRN_ACTOR_QUEUE;
 
@@ -286,7 +286,7 @@ static bool record_valid(const struct trn_timeline *tl, unsigned int actor,
 static void load_record(struct trn_timeline *tl, unsigned int actor, bool stamps,
 			struct trn_state *st)
 {
-	struct trn_record record;
+	struct trn_time_record record;
 
 	trn_state_bytes(st, &record, sizeof(record));
 	if (trn_state_failed(st))
@@ -316,7 +316,7 @@ static void loads_state(const struct trn_timeline *tl, struct trn_actor *actor,
 /* For a semaphore, or for a trigger. */
 static bool may_park(struct trn_actor *actor)
 {
-	const struct trn_record *record = trn_replay_peek(actor);
+	const struct trn_time_record *record = trn_replay_peek(actor);
 
 	return record && (record->kind == TRN_RECORD_WAIT ||
 			  (record->kind == TRN_RECORD_DMA &&

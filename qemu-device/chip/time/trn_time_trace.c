@@ -66,7 +66,7 @@ static void keep_trace(struct trn_replay_part *part, const struct trn_time_trace
 }
 
 void trn_trace_record(struct trn_timeline *tl, struct trn_actor *actor,
-		      const struct trn_record *record)
+		      const struct trn_time_record *record)
 {
 	const uint64_t now = actor->replay.time_ps;
 	const struct trn_time_trace trace = {
