@@ -35,7 +35,7 @@ enum neuron_cause trn_op_read(struct trn_op *o, unsigned int i, uint64_t first,
 {
 	enum neuron_cause cause;
 
-	cause = trn_walk_read(&o->src, o->work->src[i], first, n, buf);
+	cause = trn_udma_walk_read(&o->src, o->work->src[i], first, n, buf);
 	if (cause)
 		return trn_op_bad_end(o, cause, false, i);
 	o->work->dma.read += (uint64_t)n * o->src.size;
@@ -47,7 +47,7 @@ enum neuron_cause trn_op_read_old(struct trn_op *o, uint64_t first, uint32_t n,
 {
 	enum neuron_cause cause;
 
-	cause = trn_walk_read(&o->dst, o->work->dst[0], first, n, buf);
+	cause = trn_udma_walk_read(&o->dst, o->work->dst[0], first, n, buf);
 	if (cause)
 		return trn_op_bad_end(o, cause, true, 0);
 	o->work->dma.read += (uint64_t)n * o->dst.size;
@@ -60,7 +60,7 @@ enum neuron_cause trn_op_write(struct trn_op *o, unsigned int i, uint64_t first,
 {
 	enum neuron_cause cause;
 
-	cause = trn_walk_write(&o->dst, o->work->dst[i], first, n, buf);
+	cause = trn_udma_walk_write(&o->dst, o->work->dst[i], first, n, buf);
 	if (cause)
 		return trn_op_bad_end(o, cause, true, i);
 	o->work->dma.written += (uint64_t)n * o->dst.size;
@@ -85,12 +85,12 @@ static enum neuron_cause check_bases(struct trn_op *o)
 	unsigned int i;
 
 	for (i = 0; i < work->op->nr_src; i++)
-		if (!trn_walk_fits(&o->src, work->src[i]))
+		if (!trn_udma_walk_fits(&o->src, work->src[i]))
 			return trn_op_bad_end(o, trn_access_outside(&o->access,
 								    work->src[i]),
 					      false, i);
 	for (i = 0; i < work->op->nr_dst; i++)
-		if (!trn_walk_fits(&o->dst, work->dst[i]))
+		if (!trn_udma_walk_fits(&o->dst, work->dst[i]))
 			return trn_op_bad_end(o, trn_access_outside(&o->access,
 								    work->dst[i]),
 					      true, i);
@@ -112,11 +112,11 @@ static enum neuron_cause prepare(struct trn_op *o, const struct trn_index *index
 	bool src = op->flags & NEURON_UDMA_OP_SRC_INDEXED;
 	bool dst = op->flags & NEURON_UDMA_OP_DST_INDEXED;
 
-	if (!trn_walk_init(&o->src, &o->access, &op->src,
-			   trn_dtype_size(op->src_dtype), src ? index : &none))
+	if (!trn_udma_walk_init(&o->src, &o->access, &op->src,
+				trn_dtype_size(op->src_dtype), src ? index : &none))
 		return no_such_pattern(o, false);
-	if (!trn_walk_init(&o->dst, &o->access, &op->dst,
-			   trn_dtype_size(op->dst_dtype), dst ? index : &none))
+	if (!trn_udma_walk_init(&o->dst, &o->access, &op->dst,
+				trn_dtype_size(op->dst_dtype), dst ? index : &none))
 		return no_such_pattern(o, true);
 	o->total = (uint64_t)op->src.num[0] * op->src.num[1] * op->src.num[2] *
 		   op->src.num[3];
@@ -154,15 +154,15 @@ static enum neuron_cause read_list(struct trn_op *o, uint32_t *list)
 		.num = { op->nr_index, 1, 1, 1 },
 		.step = { index_step(op) },
 	};
-	struct trn_walk walk;
+	struct trn_udma_walk walk;
 
 	if (index_step(op) == sizeof(*list))
 		return trn_access_read(&o->access, op->index, list,
 				       op->nr_index * sizeof(*list));
-	if (!trn_walk_init(&walk, &o->access, &pattern, sizeof(*list), &none) ||
-	    !trn_walk_fits(&walk, op->index))
+	if (!trn_udma_walk_init(&walk, &o->access, &pattern, sizeof(*list), &none) ||
+	    !trn_udma_walk_fits(&walk, op->index))
 		return trn_access_outside(&o->access, op->index);
-	return trn_walk_read(&walk, op->index, 0, op->nr_index, list);
+	return trn_udma_walk_read(&walk, op->index, 0, op->nr_index, list);
 }
 
 /* All of the list, once: what happens to it later changes nothing. */

@@ -35,8 +35,8 @@ static enum neuron_cause copy_direct(struct trn_op *o, uint64_t first,
 	enum neuron_cause cause;
 	uint64_t src, dst;
 
-	*n = least(trn_walk_at(&o->src, work->src[0], first, &src),
-		   trn_walk_at(&o->dst, work->dst[0], first, &dst));
+	*n = least(trn_udma_walk_at(&o->src, work->src[0], first, &src),
+		   trn_udma_walk_at(&o->dst, work->dst[0], first, &dst));
 	*n = least(*n, least(end - first, DIRECT_MAX / o->src.size));
 	if (*n * o->src.size < DIRECT_BYTES) {
 		*n = 0;

@@ -23,8 +23,8 @@
 struct trn_op {
 	struct trn_udma_op_work *work;
 	struct trn_access access;
-	struct trn_walk src;
-	struct trn_walk dst;
+	struct trn_udma_walk src;
+	struct trn_udma_walk dst;
 	uint64_t total;
 	uint32_t *list;
 	uint32_t row;

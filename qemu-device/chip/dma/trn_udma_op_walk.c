@@ -24,7 +24,7 @@ struct place {
 };
 
 /* Positions @first to @last of a dimension widen [low, high). */
-static bool reach(struct trn_walk *walk, uint32_t first, uint32_t last,
+static bool reach(struct trn_udma_walk *walk, uint32_t first, uint32_t last,
 		  int64_t step)
 {
 	int64_t a, b;
@@ -37,7 +37,7 @@ static bool reach(struct trn_walk *walk, uint32_t first, uint32_t last,
 }
 
 /* Whatever lies one behind the other becomes the run. */
-static void join_runs(struct trn_walk *walk)
+static void join_runs(struct trn_udma_walk *walk)
 {
 	unsigned int dims = walk->index ? 3 : 4;
 	unsigned int d;
@@ -56,13 +56,13 @@ static void join_runs(struct trn_walk *walk)
 		walk->row = walk->run;
 }
 
-bool trn_walk_init(struct trn_walk *walk, struct trn_access *access,
-		   const struct neuron_udma_pattern *pattern, uint32_t size,
-		   const struct trn_index *index)
+bool trn_udma_walk_init(struct trn_udma_walk *walk, struct trn_access *access,
+			const struct neuron_udma_pattern *pattern, uint32_t size,
+			const struct trn_index *index)
 {
 	unsigned int d;
 
-	*walk = (struct trn_walk){
+	*walk = (struct trn_udma_walk){
 		.access = access,
 		.size = size,
 		.row = pattern->num[0] * pattern->num[1] * pattern->num[2],
@@ -95,7 +95,7 @@ static uint64_t offset_mask(uint64_t base)
 	return NEURON_ADDR_FABRIC - 1;
 }
 
-bool trn_walk_fits(const struct trn_walk *walk, uint64_t base)
+bool trn_udma_walk_fits(const struct trn_udma_walk *walk, uint64_t base)
 {
 	uint64_t mask = offset_mask(base);
 	int64_t offset = (int64_t)(base & mask);
@@ -107,14 +107,14 @@ bool trn_walk_fits(const struct trn_walk *walk, uint64_t base)
 	return walk->high <= room;
 }
 
-static uint64_t row_offset(const struct trn_walk *walk, uint32_t row)
+static uint64_t row_offset(const struct trn_udma_walk *walk, uint32_t row)
 {
 	uint64_t count = walk->index ? walk->index[row] : row;
 
 	return count * (uint64_t)walk->step[3];
 }
 
-static void seek(const struct trn_walk *walk, uint64_t base, uint64_t first,
+static void seek(const struct trn_udma_walk *walk, uint64_t base, uint64_t first,
 		 struct place *place)
 {
 	uint32_t rest = (uint32_t)(first % walk->row);
@@ -133,7 +133,7 @@ static void seek(const struct trn_walk *walk, uint64_t base, uint64_t first,
 }
 
 /* To the next run; there is one. */
-static void next_run(const struct trn_walk *walk, struct place *place)
+static void next_run(const struct trn_udma_walk *walk, struct place *place)
 {
 	unsigned int d;
 
@@ -150,8 +150,8 @@ static void next_run(const struct trn_walk *walk, struct place *place)
 	place->addr += row_offset(walk, ++place->at[3]);
 }
 
-uint32_t trn_walk_at(const struct trn_walk *walk, uint64_t base, uint64_t first,
-		     uint64_t *addr)
+uint32_t trn_udma_walk_at(const struct trn_udma_walk *walk, uint64_t base, uint64_t first,
+			  uint64_t *addr)
 {
 	struct place place;
 
@@ -160,7 +160,7 @@ uint32_t trn_walk_at(const struct trn_walk *walk, uint64_t base, uint64_t first,
 	return walk->run - place.inside;
 }
 
-static enum neuron_cause move_run(struct trn_walk *walk, uint64_t addr,
+static enum neuron_cause move_run(struct trn_udma_walk *walk, uint64_t addr,
 				  uint8_t *out, const uint8_t *in, size_t len)
 {
 	enum neuron_cause cause;
@@ -179,7 +179,7 @@ static enum neuron_cause move_run(struct trn_walk *walk, uint64_t addr,
  * misses of the cache and of the TLB: one that comes soon is asked for. A wrong guess does not
  * matter.
  */
-static void expect_run(struct trn_walk *walk, size_t len)
+static void expect_run(struct trn_udma_walk *walk, size_t len)
 {
 	uintptr_t here = (uintptr_t)walk->access->memory;
 	uintptr_t ahead = here + AHEAD * (here - walk->last);
@@ -192,7 +192,7 @@ static void expect_run(struct trn_walk *walk, size_t len)
 }
 
 /* To @out or, when that is NULL, from @in. */
-static enum neuron_cause move(struct trn_walk *walk, uint64_t base,
+static enum neuron_cause move(struct trn_udma_walk *walk, uint64_t base,
 			      uint64_t first, uint32_t n, uint8_t *out,
 			      const uint8_t *in)
 {
@@ -222,14 +222,14 @@ static enum neuron_cause move(struct trn_walk *walk, uint64_t base,
 	}
 }
 
-enum neuron_cause trn_walk_read(struct trn_walk *walk, uint64_t base,
-				uint64_t first, uint32_t n, void *buf)
+enum neuron_cause trn_udma_walk_read(struct trn_udma_walk *walk, uint64_t base,
+				     uint64_t first, uint32_t n, void *buf)
 {
 	return move(walk, base, first, n, buf, NULL);
 }
 
-enum neuron_cause trn_walk_write(struct trn_walk *walk, uint64_t base,
-				 uint64_t first, uint32_t n, const void *buf)
+enum neuron_cause trn_udma_walk_write(struct trn_udma_walk *walk, uint64_t base,
+				      uint64_t first, uint32_t n, const void *buf)
 {
 	return move(walk, base, first, n, NULL, buf);
 }

@@ -12,7 +12,7 @@
 #include "neuron/dma_op.h"
 
 /**
- * struct trn_walk - a pattern, prepared
+ * struct trn_udma_walk - a pattern, prepared
  * @access: domain of all accesses; memory only
  * @hops: most links crossed so far
  * @size: bytes of an element
@@ -23,7 +23,7 @@
  * @low, @high: bytes that the elements reach below and above a base
  * @last: where the last run lay in this process, or 0; a hint
  */
-struct trn_walk {
+struct trn_udma_walk {
 	struct trn_access *access;
 	unsigned int hops;
 	uint32_t size;
@@ -52,24 +52,24 @@ struct trn_index {
  * Prepare a checked pattern; @index->value NULL: dimension 3 counts. False when
  * it reaches further than any address does.
  */
-bool trn_walk_init(struct trn_walk *walk, struct trn_access *access,
-		   const struct neuron_udma_pattern *pattern, uint32_t size,
-		   const struct trn_index *index);
+bool trn_udma_walk_init(struct trn_udma_walk *walk, struct trn_access *access,
+			const struct neuron_udma_pattern *pattern, uint32_t size,
+			const struct trn_index *index);
 
 /* Do all elements from @base lie in the window, or domain, that @base names? */
-bool trn_walk_fits(const struct trn_walk *walk, uint64_t base);
+bool trn_udma_walk_fits(const struct trn_udma_walk *walk, uint64_t base);
 
 /*
  * Elements that lie one behind the other from number @first on, at *@addr.
  * The base fits.
  */
-uint32_t trn_walk_at(const struct trn_walk *walk, uint64_t base, uint64_t first,
-		     uint64_t *addr);
+uint32_t trn_udma_walk_at(const struct trn_udma_walk *walk, uint64_t base, uint64_t first,
+			  uint64_t *addr);
 
 /* Move @n elements, from number @first on, out of and into @buf. */
-enum neuron_cause trn_walk_read(struct trn_walk *walk, uint64_t base,
-				uint64_t first, uint32_t n, void *buf);
-enum neuron_cause trn_walk_write(struct trn_walk *walk, uint64_t base,
-				 uint64_t first, uint32_t n, const void *buf);
+enum neuron_cause trn_udma_walk_read(struct trn_udma_walk *walk, uint64_t base,
+				     uint64_t first, uint32_t n, void *buf);
+enum neuron_cause trn_udma_walk_write(struct trn_udma_walk *walk, uint64_t base,
+				      uint64_t first, uint32_t n, const void *buf);
 
 #endif /* TRN_UDMA_WALK_H */

@@ -303,7 +303,7 @@ struct trn_lines {
 };
 
 /**
- * struct trn_walk - an instruction that goes through partitions, element by element
+ * struct trn_exec_walk - an instruction that goes through partitions, element by element
  * @partitions, @n: how far it goes; @stride: from one partition to the next, 0: 1
  * @dst: if not NULL, what @piece writes: where that could change what a later piece reads,
  *	@dst becomes a line of the desk, which is copied when the partition is done
@@ -320,7 +320,7 @@ struct trn_lines {
  *	longer than a piece: for instructions so simple that the calls count. May be NULL
  * @end: when all of the partition is done, may be NULL
  */
-struct trn_walk {
+struct trn_exec_walk {
 	unsigned int partitions;
 	unsigned int stride;
 	size_t n;
@@ -349,10 +349,10 @@ static inline float *trn_exec_carry(const struct trn_exec *exec)
 }
 
 /* NONE, *walk->cause, or _OPERAND: the place from a stream is not in the instruction. */
-enum neuron_cause trn_exec_walk(struct trn_exec *exec, const struct trn_walk *walk,
+enum neuron_cause trn_exec_walk(struct trn_exec *exec, const struct trn_exec_walk *walk,
 				void *op);
 /* Through all partitions and elements of walk->dst. */
-enum neuron_cause trn_exec_walk_tile(struct trn_exec *exec, struct trn_walk *walk,
+enum neuron_cause trn_exec_walk_tile(struct trn_exec *exec, struct trn_exec_walk *walk,
 				     void *op);
 
 /* Elements from @first on that fit in a piece. */

@@ -92,7 +92,7 @@ static enum neuron_cause activation_operands(struct trn_exec *exec,
 enum neuron_cause trn_exec_activate(struct trn_exec *exec)
 {
 	struct activation act = { .exec = exec, .func = exec->inst->op0 };
-	struct trn_walk walk = {
+	struct trn_exec_walk walk = {
 		.dst = &act.dst,
 		.src = { &act.src },
 		.heavy = true,

@@ -89,7 +89,7 @@ static enum neuron_cause activation_param(struct trn_exec *exec, struct activati
 enum neuron_cause trn_exec_activate2(struct trn_exec *exec)
 {
 	struct activation2 act = { .exec = exec, .inst = exec->inst };
-	struct trn_walk walk = {
+	struct trn_exec_walk walk = {
 		.dst = &act.dst,
 		.src = { &act.src },
 		.heavy = true,

@@ -68,7 +68,7 @@ enum neuron_cause trn_exec_iota(struct trn_exec *exec)
 {
 	enum neuron_cause cause;
 	struct affine op;
-	struct trn_walk walk = { .dst = &op.dst, .heavy = true, .piece = iota };
+	struct trn_exec_walk walk = { .dst = &op.dst, .heavy = true, .piece = iota };
 
 	affine_init(&op, exec->inst);
 	cause = trn_exec_tile(exec, &exec->inst->dst, &op.dst);
@@ -134,7 +134,7 @@ enum neuron_cause trn_exec_affine_select(struct trn_exec *exec)
 	uint32_t fill = (uint32_t)exec->inst->addr;
 	enum neuron_cause cause;
 	struct affine op;
-	struct trn_walk walk = {
+	struct trn_exec_walk walk = {
 		.dst = &op.dst,
 		.src = { &op.src },
 		.heavy = true,

@@ -64,7 +64,7 @@ static enum neuron_cause stats_tiles(struct trn_exec *exec, struct stats *op,
 enum neuron_cause trn_exec_bn_stats(struct trn_exec *exec)
 {
 	struct stats op = { .exec = exec };
-	struct trn_walk walk = {
+	struct trn_exec_walk walk = {
 		.n = 1,
 		.src = { &op.src },
 		.heavy = true,
@@ -154,7 +154,7 @@ static void aggregate_end(void *arg, unsigned int p)
 enum neuron_cause trn_exec_bn_aggr(struct trn_exec *exec)
 {
 	struct stats op = { .exec = exec };
-	struct trn_walk walk = {
+	struct trn_exec_walk walk = {
 		.src = { &op.src },
 		.heavy = true,
 		.limit = TRN_SLOW_PIECE / TRIPLE * TRIPLE,

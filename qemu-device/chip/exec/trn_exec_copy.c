@@ -89,7 +89,7 @@ enum neuron_cause trn_exec_copy(struct trn_exec *exec)
 {
 	bool raw = copies_bits(exec);
 	struct copy op;
-	struct trn_walk walk = { .dst = &op.dst, .src = { &op.src } };
+	struct trn_exec_walk walk = { .dst = &op.dst, .src = { &op.src } };
 	enum neuron_cause cause;
 
 	cause = copy_operands(exec, &op);
@@ -145,7 +145,7 @@ enum neuron_cause trn_exec_memset(struct trn_exec *exec)
 {
 	_Alignas(64) uint8_t line[TRN_LINE_PIECE * sizeof(uint64_t)];
 	struct copy op = { .fill = exec->inst->imm0, .line = line };
-	struct trn_walk walk = {
+	struct trn_exec_walk walk = {
 		.dst = &op.dst,
 		.piece = memset_piece,
 		.rows = memset_rows,

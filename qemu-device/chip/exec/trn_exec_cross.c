@@ -91,7 +91,7 @@ static enum neuron_cause shuffle_walk(struct trn_exec *exec, struct cross *op)
 {
 	bool slow = trn_tile_weight(&op->dst, true) == TRN_WEIGHT_SLOW ||
 		    trn_tile_weight(&op->src, true) == TRN_WEIGHT_SLOW;
-	struct trn_walk walk = {
+	struct trn_exec_walk walk = {
 		.partitions = op->dst.partitions,
 		.stride = QUADRANT,
 		.n = op->dst.n,

@@ -24,7 +24,7 @@ static void reciprocal(void *arg, unsigned int p, size_t first, size_t n,
 enum neuron_cause trn_exec_reciprocal(struct trn_exec *exec)
 {
 	struct function op = { .exec = exec };
-	struct trn_walk walk = {
+	struct trn_exec_walk walk = {
 		.dst = &op.dst,
 		.src = { &op.src },
 		.heavy = true,
@@ -61,7 +61,7 @@ static void exponential(void *arg, unsigned int p, size_t first, size_t n,
 enum neuron_cause trn_exec_exponential(struct trn_exec *exec)
 {
 	struct function op = { .exec = exec };
-	struct trn_walk walk = {
+	struct trn_exec_walk walk = {
 		.dst = &op.dst,
 		.src = { &op.src },
 		.heavy = true,

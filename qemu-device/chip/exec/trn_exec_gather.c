@@ -62,7 +62,7 @@ static void load_source(const struct gather *op, unsigned int p, size_t first, s
 enum { PHASE_CHECK, PHASE_FETCH };
 
 /* True: done, and the other phase begins; false: cut, or *@cause. */
-static bool check_all(struct trn_exec *exec, const struct trn_walk *check,
+static bool check_all(struct trn_exec *exec, const struct trn_exec_walk *check,
 		      struct gather *op, enum neuron_cause *cause)
 {
 	struct trn_resume *at = trn_exec_resume(exec);
@@ -265,7 +265,7 @@ static void no_piece(void *arg, unsigned int p, size_t first, size_t n,
 
 static enum neuron_cause local_gather_walk(struct trn_exec *exec, struct gather *op)
 {
-	const struct trn_walk check = {
+	const struct trn_exec_walk check = {
 		.partitions = op->dst.partitions,
 		.stride = TRN_CORE_LANES,
 		.n = 1,
@@ -276,7 +276,7 @@ static enum neuron_cause local_gather_walk(struct trn_exec *exec, struct gather 
 		.begin = check_core,
 		.piece = no_piece,
 	};
-	const struct trn_walk fetch = {
+	const struct trn_exec_walk fetch = {
 		.partitions = op->dst.partitions,
 		.n = (size_t)op->src.n + op->dst.n,
 		.src = { &op->dst, &op->src },
@@ -386,7 +386,7 @@ static void gather(void *arg, unsigned int p, size_t first, size_t n,
 
 static enum neuron_cause gather_walk(struct trn_exec *exec, struct gather *op)
 {
-	const struct trn_walk check = {
+	const struct trn_exec_walk check = {
 		.partitions = op->dst.partitions,
 		.n = op->index.n,
 		.src = { &op->index },
@@ -394,7 +394,7 @@ static enum neuron_cause gather_walk(struct trn_exec *exec, struct gather *op)
 		.cause = &op->cause,
 		.piece = check_indices,
 	};
-	const struct trn_walk fetch_all = {
+	const struct trn_exec_walk fetch_all = {
 		.partitions = op->dst.partitions,
 		.n = (size_t)op->index.n + op->src.n + op->dst.n,
 		.src = { &op->dst, &op->src, &op->index },

@@ -149,7 +149,7 @@ static bool op_valid(const struct reduction *op)
 enum neuron_cause trn_exec_partition_reduce(struct trn_exec *exec)
 {
 	struct reduction op = { .exec = exec, .op = exec->inst->op0 };
-	struct trn_walk walk = {
+	struct trn_exec_walk walk = {
 		.partitions = 1,
 		.limit = BAND,
 		.dst = &op.dst,

@@ -83,7 +83,7 @@ static bool shapes_valid(const struct quantization *op)
 enum neuron_cause trn_exec_quantize_mx(struct trn_exec *exec)
 {
 	struct quantization op = { .row = exec->inst->imm0 };
-	struct trn_walk walk = {
+	struct trn_exec_walk walk = {
 		.stride = TRN_MX_ROWS,
 		.src = { &op.src, &op.dst, &op.scale },
 		.heavy = true,

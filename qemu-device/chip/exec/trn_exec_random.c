@@ -78,7 +78,7 @@ static void rng(void *arg, unsigned int p, size_t first, size_t n,
 enum neuron_cause trn_exec_rng(struct trn_exec *exec)
 {
 	struct drawing op = { .exec = exec };
-	struct trn_walk walk = { .dst = &op.dst, .heavy = true, .piece = rng };
+	struct trn_exec_walk walk = { .dst = &op.dst, .heavy = true, .piece = rng };
 	enum neuron_cause cause;
 
 	if (trn_exec_before(exec, NEURON_ENGINE_GPSIMD, 3))
@@ -132,7 +132,7 @@ static bool probability_valid(const struct drawing *op)
 enum neuron_cause trn_exec_dropout(struct trn_exec *exec)
 {
 	struct drawing op = { .exec = exec };
-	struct trn_walk walk = {
+	struct trn_exec_walk walk = {
 		.dst = &op.dst,
 		.src = { &op.src },
 		.heavy = true,
@@ -185,7 +185,7 @@ static void rand2(void *arg, unsigned int p, size_t first, size_t n,
 enum neuron_cause trn_exec_rand2(struct trn_exec *exec)
 {
 	struct drawing op = { .exec = exec };
-	struct trn_walk walk = {
+	struct trn_exec_walk walk = {
 		.dst = &op.dst,
 		.heavy = true,
 		.begin = rand2_begin,

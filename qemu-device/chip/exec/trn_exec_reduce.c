@@ -84,7 +84,7 @@ enum neuron_cause trn_exec_tensor_reduce(struct trn_exec *exec)
 	const struct neuron_inst *inst = exec->inst;
 	struct reduction op = { .exec = exec, .inst = exec->inst, .group = 1 };
 	bool bitwise = trn_alu_is_bitwise(inst->op0);
-	struct trn_walk walk = {
+	struct trn_exec_walk walk = {
 		.dst = &op.dst,
 		.src = { &op.src },
 		.heavy = true,

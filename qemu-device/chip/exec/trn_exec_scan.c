@@ -52,7 +52,7 @@ enum neuron_cause trn_exec_tensor_scan(struct trn_exec *exec)
 			.reverse1 = inst->flags & NEURON_INST_REVERSE1,
 		},
 	};
-	struct trn_walk walk = {
+	struct trn_exec_walk walk = {
 		.dst = &op.dst,
 		.src = { &op.src0, &op.src1 },
 		.heavy = true,
@@ -120,7 +120,7 @@ enum neuron_cause trn_exec_tensor_cumulative(struct trn_exec *exec)
 {
 	/* (x op2 acc) bypass anything */
 	struct running op = { .exec = exec, .scan.op0 = exec->inst->op2 };
-	struct trn_walk walk = {
+	struct trn_exec_walk walk = {
 		.dst = &op.dst,
 		.src = { &op.src0 },
 		.heavy = true,

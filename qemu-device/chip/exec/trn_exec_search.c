@@ -101,7 +101,7 @@ static void nonzero(void *arg, unsigned int p, size_t first, size_t n,
 enum neuron_cause trn_exec_nonzero_with_count(struct trn_exec *exec)
 {
 	struct search op = { .exec = exec, .inst = exec->inst };
-	struct trn_walk walk = {
+	struct trn_exec_walk walk = {
 		.stride = TRN_CORE_LANES,
 		.dst = &op.dst,
 		.src = { &op.src },
@@ -256,7 +256,7 @@ enum neuron_cause trn_exec_sequence_bounds(struct trn_exec *exec)
 		.inst = exec->inst,
 		.desk = trn_exec_desk(exec),
 	};
-	struct trn_walk walk = {
+	struct trn_exec_walk walk = {
 		.partitions = 1,
 		.src = { &op.src, &op.dst },
 		.heavy = true,

@@ -117,7 +117,7 @@ static void stage_sources(struct trn_exec *exec, struct selection *op)
 
 static enum neuron_cause predicated_walk(struct trn_exec *exec, struct selection *op)
 {
-	struct trn_walk walk = {
+	struct trn_exec_walk walk = {
 		.partitions = op->dst.partitions,
 		.n = op->dst.n,
 		.src = { &op->dst, &op->predicate, &op->src },
@@ -230,7 +230,7 @@ enum neuron_cause trn_exec_select_reduce(struct trn_exec *exec)
 		.exec = exec,
 		.reverse = exec->inst->flags & NEURON_INST_REVERSE0,
 	};
-	struct trn_walk walk = {
+	struct trn_exec_walk walk = {
 		.dst = &op.dst,
 		.src = { &op.src, &op.predicate },
 		.heavy = true,
@@ -315,7 +315,7 @@ enum neuron_cause trn_exec_range_select(struct trn_exec *exec)
 {
 	const struct neuron_inst *inst = exec->inst;
 	struct selection op = { .exec = exec };
-	struct trn_walk walk = {
+	struct trn_exec_walk walk = {
 		.dst = &op.dst,
 		.src = { &op.src },
 		.heavy = true,

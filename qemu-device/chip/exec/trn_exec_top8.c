@@ -25,7 +25,7 @@ static bool data_valid(const struct trn_tile *tile)
 	return tile->n >= DATA_MIN && tile->n <= DATA_MAX && tile->num[3] == 1;
 }
 
-static enum neuron_cause search_walk(struct trn_exec *exec, struct trn_walk *walk,
+static enum neuron_cause search_walk(struct trn_exec *exec, struct trn_exec_walk *walk,
 				     struct search *op)
 {
 	exec->work.n = op->data.n;
@@ -112,7 +112,7 @@ static void max8_end(void *arg, unsigned int p)
 enum neuron_cause trn_exec_max8(struct trn_exec *exec)
 {
 	struct search op = { .exec = exec };
-	struct trn_walk walk = {
+	struct trn_exec_walk walk = {
 		.src = { &op.data },
 		.heavy = true,
 		.begin = max8_begin,
@@ -225,7 +225,7 @@ static enum neuron_cause vals_operand(struct trn_exec *exec, struct search *op)
 enum neuron_cause trn_exec_find_index8(struct trn_exec *exec)
 {
 	struct search op = { .exec = exec };
-	struct trn_walk walk = {
+	struct trn_exec_walk walk = {
 		.src = { &op.data },
 		.heavy = true,
 		.begin = match_begin,
@@ -289,7 +289,7 @@ enum neuron_cause trn_exec_match_replace8(struct trn_exec *exec)
 {
 	uint32_t bits = exec->inst->imm0;
 	struct search op = { .exec = exec };
-	struct trn_walk walk = {
+	struct trn_exec_walk walk = {
 		.dst = &op.dst,
 		.src = { &op.data },
 		.heavy = true,

@@ -198,7 +198,7 @@ static bool shapes_valid(const struct topk *op)
 enum neuron_cause trn_exec_topk(struct trn_exec *exec)
 {
 	struct topk op = { .exec = exec, .n = exec->inst->imm0 };
-	struct trn_walk walk = {
+	struct trn_exec_walk walk = {
 		.stride = TRN_CORE_LANES,
 		.src = { &op.src, &op.value, &op.index },
 		.heavy = true,

@@ -201,7 +201,7 @@ enum neuron_cause trn_exec_tensor_tensor(struct trn_exec *exec)
 		.inst = exec->inst,
 		.bitwise = trn_alu_is_bitwise(exec->inst->op0),
 	};
-	struct trn_walk walk = {
+	struct trn_exec_walk walk = {
 		.dst = &op.dst,
 		.src = { &op.src0, &op.src1 },
 		.heavy = op.inst->op0 == NEURON_ALU_POWER,
@@ -454,7 +454,7 @@ enum neuron_cause trn_exec_tensor_scalar(struct trn_exec *exec)
 		.inst = exec->inst,
 		.bitwise = trn_isa_alu_is_bitwise(exec->inst->op0),
 	};
-	struct trn_walk walk = {
+	struct trn_exec_walk walk = {
 		.dst = &op.dst,
 		.src = { &op.src0 },
 		.heavy = op.inst->op0 == NEURON_ALU_POWER ||
@@ -519,7 +519,7 @@ static void scalar_tensor_tensor(void *arg, unsigned int p, size_t first, size_t
 enum neuron_cause trn_exec_scalar_tensor_tensor(struct trn_exec *exec)
 {
 	struct vector_op op = { .exec = exec, .inst = exec->inst };
-	struct trn_walk walk = {
+	struct trn_exec_walk walk = {
 		.dst = &op.dst,
 		.src = { &op.src0, &op.src1 },
 		.begin = scalar_tensor_begin,

@@ -104,7 +104,7 @@ unsigned int trn_tile_weight(const struct trn_tile *tile, bool heavy)
 }
 
 /* Elements that are looked at. */
-static size_t elements_of(const struct trn_walk *walk)
+static size_t elements_of(const struct trn_exec_walk *walk)
 {
 	size_t partitions = walk->partitions;
 
@@ -114,7 +114,7 @@ static size_t elements_of(const struct trn_walk *walk)
 }
 
 /* Of its @elements. */
-static unsigned int weight_of(const struct trn_walk *walk, size_t elements)
+static unsigned int weight_of(const struct trn_exec_walk *walk, size_t elements)
 {
 	unsigned int weight, most = 0, i;
 
@@ -131,7 +131,7 @@ static unsigned int weight_of(const struct trn_walk *walk, size_t elements)
 }
 
 /* The longest pieces of a partition. */
-static size_t piece_of(const struct trn_walk *walk, unsigned int weight)
+static size_t piece_of(const struct trn_exec_walk *walk, unsigned int weight)
 {
 	size_t piece = weight == TRN_WEIGHT_SLOW ? TRN_SLOW_PIECE : TRN_LINE_PIECE;
 
@@ -141,7 +141,7 @@ static size_t piece_of(const struct trn_walk *walk, unsigned int weight)
 }
 
 /* What is written could change what is read later. */
-static bool needs_desk(const struct trn_walk *walk)
+static bool needs_desk(const struct trn_exec_walk *walk)
 {
 	unsigned int i;
 
@@ -180,7 +180,7 @@ enum { STEP_BEGIN, STEP_WORK, STEP_COPY, NR_STEPS };
  */
 struct course {
 	struct trn_exec *exec;
-	const struct trn_walk *walk;
+	const struct trn_exec_walk *walk;
 	void *op;
 	struct trn_tile real;
 	bool staged;
@@ -199,7 +199,7 @@ struct course {
 /* The destination is a line of the desk until a partition is done. */
 static void __attribute__((noinline)) stage(struct course *course)
 {
-	const struct trn_walk *walk = course->walk;
+	const struct trn_exec_walk *walk = course->walk;
 
 	course->staged = true;
 	course->real = *walk->dst;
@@ -209,7 +209,7 @@ static void __attribute__((noinline)) stage(struct course *course)
 
 /* False: the place, which may be from a stream, is not in the instruction. */
 static bool course_init(struct course *course, struct trn_exec *exec,
-			const struct trn_walk *walk, void *op, unsigned int weight)
+			const struct trn_exec_walk *walk, void *op, unsigned int weight)
 {
 	const struct trn_resume *at = &exec->seq->resume;
 	size_t end = at->step == STEP_COPY && walk->dst ? walk->dst->n : walk->n;
@@ -268,13 +268,13 @@ static bool copy_back(struct course *course)
 	return false;
 }
 
-static bool failed(const struct trn_walk *walk)
+static bool failed(const struct trn_exec_walk *walk)
 {
 	return walk->cause && *walk->cause;
 }
 
 /* Partitions one after the other: the fewest steps between two of them. */
-static void plain_rows(const struct trn_walk *walk, void *op, uint32_t p, uint32_t end,
+static void plain_rows(const struct trn_exec_walk *walk, void *op, uint32_t p, uint32_t end,
 		       const struct trn_lines *lines)
 {
 	const size_t n = walk->n;
@@ -287,7 +287,7 @@ static void plain_rows(const struct trn_walk *walk, void *op, uint32_t p, uint32
 }
 
 /* Those of an instruction that may fail, has ends, or leaves partitions out. */
-static size_t other_rows(const struct trn_walk *walk, void *op, uint32_t *p, size_t rows,
+static size_t other_rows(const struct trn_exec_walk *walk, void *op, uint32_t *p, size_t rows,
 			 const struct trn_lines *lines)
 {
 	const unsigned int stride = walk->stride ? walk->stride : 1;
@@ -311,7 +311,7 @@ static size_t other_rows(const struct trn_walk *walk, void *op, uint32_t *p, siz
  * Partitions from *@p on that are short, at most @rows. Return: how many; *@p: the last
  * one, whose end is still to come.
  */
-static size_t some_rows(const struct trn_walk *walk, void *op, uint32_t *p, size_t rows,
+static size_t some_rows(const struct trn_exec_walk *walk, void *op, uint32_t *p, size_t rows,
 			const struct trn_lines *lines)
 {
 	uint32_t end;
@@ -331,7 +331,7 @@ static size_t some_rows(const struct trn_walk *walk, void *op, uint32_t *p, size
 /* Whole partitions, as many as make a piece. True: cut, or failed. */
 static bool walk_rows(struct course *course, const struct trn_lines *lines)
 {
-	const struct trn_walk *walk = course->walk;
+	const struct trn_exec_walk *walk = course->walk;
 	size_t rows = some_rows(walk, course->op, &course->p, course->rows, lines);
 
 	if (failed(walk))
@@ -348,7 +348,7 @@ static bool walk_rows(struct course *course, const struct trn_lines *lines)
 /* True: cut, or failed. */
 static bool work(struct course *course, const struct trn_lines *lines)
 {
-	const struct trn_walk *walk = course->walk;
+	const struct trn_exec_walk *walk = course->walk;
 	size_t n;
 
 	while (course->first < walk->n) {
@@ -364,7 +364,7 @@ static bool work(struct course *course, const struct trn_lines *lines)
 /* True: cut, or failed. */
 static bool walk_partition(struct course *course, const struct trn_lines *lines)
 {
-	const struct trn_walk *walk = course->walk;
+	const struct trn_exec_walk *walk = course->walk;
 
 	if (course->rows && course->step == STEP_BEGIN)
 		return walk_rows(course, lines);
@@ -389,7 +389,7 @@ static bool walk_partition(struct course *course, const struct trn_lines *lines)
 }
 
 /* All of the instruction, @work, is one piece, and it has not been cut. */
-static bool is_one_piece(const struct trn_exec *exec, const struct trn_walk *walk,
+static bool is_one_piece(const struct trn_exec *exec, const struct trn_exec_walk *walk,
 			 unsigned int weight, size_t work)
 {
 	const struct trn_resume *at = &exec->seq->resume;
@@ -399,7 +399,7 @@ static bool is_one_piece(const struct trn_exec *exec, const struct trn_walk *wal
 	       !(exec->budget && exec->budget->max_calls) && !needs_desk(walk);
 }
 
-static void walk_at_once(struct trn_exec *exec, const struct trn_walk *walk, void *op,
+static void walk_at_once(struct trn_exec *exec, const struct trn_exec_walk *walk, void *op,
 			 size_t work, const struct trn_lines *lines)
 {
 	uint32_t p = 0;
@@ -413,7 +413,7 @@ static void walk_at_once(struct trn_exec *exec, const struct trn_walk *walk, voi
 
 /* False: the place is not in the instruction. */
 static bool __attribute__((noinline))
-walk_pieces(struct trn_exec *exec, const struct trn_walk *walk, void *op,
+walk_pieces(struct trn_exec *exec, const struct trn_exec_walk *walk, void *op,
 	    unsigned int weight, const struct trn_lines *lines)
 {
 	struct course course;
@@ -431,7 +431,7 @@ walk_pieces(struct trn_exec *exec, const struct trn_walk *walk, void *op,
 	return true;
 }
 
-enum neuron_cause trn_exec_walk(struct trn_exec *exec, const struct trn_walk *walk,
+enum neuron_cause trn_exec_walk(struct trn_exec *exec, const struct trn_exec_walk *walk,
 				void *op)
 {
 	_Alignas(64) float buf[2 * TRN_LINE_MOST];
@@ -446,7 +446,7 @@ enum neuron_cause trn_exec_walk(struct trn_exec *exec, const struct trn_walk *wa
 	return failed(walk) ? *walk->cause : NEURON_CAUSE_NONE;
 }
 
-enum neuron_cause trn_exec_walk_tile(struct trn_exec *exec, struct trn_walk *walk,
+enum neuron_cause trn_exec_walk_tile(struct trn_exec *exec, struct trn_exec_walk *walk,
 				     void *op)
 {
 	walk->partitions = walk->dst->partitions;
