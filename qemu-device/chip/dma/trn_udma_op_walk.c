@@ -8,13 +8,13 @@
  */
 #include "dma/trn_udma_walk.h"
 
+#include "base/trn_prefetch.h"
 #include "mem/trn_access.h"
 #include "neuron/address.h"
 
-#define CACHE_LINE	64
 /* Runs that one is asked for before it comes, and the most of its bytes. */
-#define AHEAD		3
-#define EXPECTED	512
+#define RUNS_AHEAD	3
+#define RUN_EXPECTED	512
 
 /* The position of an element. */
 struct place {
@@ -182,12 +182,10 @@ static enum neuron_cause move_run(struct trn_udma_walk *walk, uint64_t addr,
 static void expect_run(struct trn_udma_walk *walk, size_t len)
 {
 	uintptr_t here = (uintptr_t)walk->access->memory;
-	uintptr_t ahead = here + AHEAD * (here - walk->last);
-	size_t i;
 
 	if (walk->last && here)
-		for (i = 0; i < len && i < EXPECTED; i += CACHE_LINE)
-			__builtin_prefetch((const void *)(ahead + i));
+		trn_prefetch(here + RUNS_AHEAD * (here - walk->last),
+			     len < RUN_EXPECTED ? len : RUN_EXPECTED);
 	walk->last = here;
 }
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/trn_chip.h"
+#include "base/trn_prefetch.h"
 #include "exec/trn_ap.h"
 #include "hook/trn_watch.h"
 #include "mem/trn_bus.h"
@@ -14,8 +15,6 @@
 
 /* Inner rows shorter than this are gathered before they are converted. */
 #define DIRECT_RUN	16
-
-#define CACHE_LINE	64
 
 /*
  * The first partition decides how far a tile may reach: 33 to 64 partitions lie
@@ -286,14 +285,10 @@ void trn_tile_store_raw(const struct trn_tile *tile, unsigned int p,
 void trn_tile_expect(const struct trn_tile *tile, unsigned int p, size_t first,
 		     size_t count)
 {
-	const uint8_t *line;
-	size_t i;
-
 	if (!tile->contiguous || p >= tile->partitions)
 		return;
-	line = tile->base + p * tile->stride + first * tile->size;
-	for (i = 0; i < count * tile->size; i += CACHE_LINE)
-		__builtin_prefetch(line + i);
+	trn_prefetch((uintptr_t)(tile->base + p * tile->stride + first * tile->size),
+		     count * tile->size);
 }
 
 /* Rows long enough to be converted where they lie. */

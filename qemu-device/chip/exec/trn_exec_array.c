@@ -10,8 +10,11 @@
 #include "isa/trn_pe_array.h"
 #include "num/trn_num.h"
 
-/* Partitions that a line is asked for before it is read; fewer would come too late. */
-#define AHEAD		6
+/*
+ * Partitions of the stationary operand that a line is asked for before it is read; fewer would
+ * come too late.
+ */
+#define STATIONARY_AHEAD	6
 
 static unsigned int generation_of(const struct trn_exec *exec)
 {
@@ -211,7 +214,7 @@ static void load_rows(struct trn_pe_array *array, const struct trn_part *part,
 	unsigned int m = part->m;
 
 	for (; k < end; k++) {
-		trn_tile_expect(tile, k + AHEAD, 0, tile->n);
+		trn_tile_expect(tile, k + STATIONARY_AHEAD, 0, tile->n);
 		if (part->kind == TRN_PART_BITS)
 			load_bits(weight_at(array, part, k, 0), tile, k);
 		else

@@ -27,8 +27,8 @@
 /* Rows of the stationary operand are copied, which takes as long as so many columns. */
 #define COLUMNS_COPY	48
 
-/* Partitions that a line is asked for before it is read. */
-#define AHEAD		5
+/* Partitions of the moving operand that a line is asked for before it is read. */
+#define MOVING_AHEAD	5
 
 static bool is_wide(unsigned int dtype)
 {
@@ -233,7 +233,7 @@ static void bring_lines(const struct trn_product *product, const struct block *b
 
 	for (t = 0; t < lines; t++) {
 		first = t * product->n + block->first;
-		trn_tile_expect(&product->src, k + AHEAD, first, moving->n);
+		trn_tile_expect(&product->src, k + MOVING_AHEAD, first, moving->n);
 		trn_moving_line(moving, k * lines + t,
 				trn_tile_view(&product->src, k, first, moving->n, line));
 	}
@@ -247,7 +247,7 @@ static void bring_line(const struct trn_product *product, const struct block *bl
 	float line[TRN_COLUMNS];
 
 	for (; k < end; k++) {
-		trn_tile_expect(&product->src, k + AHEAD, block->first, moving->n);
+		trn_tile_expect(&product->src, k + MOVING_AHEAD, block->first, moving->n);
 		trn_moving_line(moving, k, trn_tile_view(&product->src, k, block->first,
 							 moving->n, line));
 	}
