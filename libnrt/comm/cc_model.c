@@ -49,16 +49,22 @@ static void drop(struct nrt_cc_model *cc)
 /* The items of all streams, one stream after the other. */
 static void say_all(const struct nrt_cc_model *cc, struct nrt_cc_offers *offers)
 {
-	const struct neff_graph *graph = nrt_cc_graph(cc->streams[0].items.model);
 	struct nrt_cc_offer *mine = nrt_cc_offers_mine(offers);
+	unsigned int i;
+
+	for (mine->nr = 0, i = 0; i < cc->nr_streams; i++) {
+		nrt_cc_stream_say(&cc->streams[i], offers, mine->nr);
+		mine->nr += cc->streams[i].items.nr;
+	}
+}
+
+static void say_streams(const struct nrt_cc_model *cc, struct nrt_cc_offer *mine)
+{
+	const struct neff_graph *graph = nrt_cc_graph(cc->streams[0].items.model);
 	unsigned int i;
 
 	for (i = 0; i < graph->nr_collectives; i++)
 		mine->stream[i] = graph->collectives[i].stream;
-	for (mine->nr = 0, i = 0; i < cc->nr_streams; i++) {
-		nrt_cc_stream_say(&cc->streams[i], &offers->mine[mine->nr]);
-		mine->nr += cc->streams[i].items.nr;
-	}
 }
 
 static NRT_STATUS compare_all(const struct nrt_cc_model *cc, const struct nrt_cc_offers *offers,
@@ -112,6 +118,7 @@ static NRT_STATUS meet_with_plans(struct nrt_cc_model *cc, struct nrt_cc_offers 
 		nrt_cc_offer_no(mine, error);
 	} else {
 		say_all(cc, offers);
+		say_streams(cc, mine);
 		mine->crowded = take_areas(cc);
 	}
 	return nrt_cc_offers_meet(offers, NRT_CC_AT_LOAD, agreed, error);
@@ -186,6 +193,7 @@ static NRT_STATUS meet_with_programs(struct nrt_cc_model *cc, struct nrt_cc_offe
 		find_all(cc, NULL);
 		mine->moves = any_moves(cc);
 		say_all(cc, offers);
+		say_streams(cc, mine);
 	}
 	return nrt_cc_offers_meet(offers, NRT_CC_AT_LOAD, agreed, error);
 }

@@ -22,15 +22,21 @@ NRT_STATUS nrt_cc_offers_init(struct nrt_cc_offers *offers, struct nrt_cc_team *
 		.team = team,
 		.rank = calloc(team->nr, sizeof(*offers->rank)),
 		.mine = calloc(room + 1, sizeof(*offers->mine)),
+		.links = calloc(room + 1, sizeof(*offers->links)),
+		.at = calloc(room + 1, sizeof(*offers->at)),
 		.room = room,
 	};
-	return offers->rank && offers->mine ? NRT_SUCCESS : nrt_error_memory(error);
+	if (!offers->rank || !offers->mine || !offers->links || !offers->at)
+		return nrt_error_memory(error);
+	return NRT_SUCCESS;
 }
 
 void nrt_cc_offers_free(struct nrt_cc_offers *offers)
 {
 	free(offers->rank);
 	free(offers->mine);
+	free(offers->links);
+	free(offers->at);
 	free(offers->items);
 }
 
@@ -96,7 +102,7 @@ static NRT_STATUS compare(const struct nrt_cc_offers *offers, enum nrt_cc_when w
 					     "the ranks do not agree: the model of rank %u has %u collectives and barriers, that of rank %u has %u",
 					     team->ranks[team->me], mine->nr, team->ranks[i],
 					     all[i].nr);
-		if (compare_streams(team, all, i, error))
+		if (when == NRT_CC_AT_LOAD && compare_streams(team, all, i, error))
 			return error->status;
 	}
 	return NRT_SUCCESS;
@@ -136,75 +142,97 @@ static NRT_STATUS gather_models(struct nrt_cc_offers *offers, const char *name,
 	return gather(offers->team, name, &mine, sizeof(mine), offers->rank, error);
 }
 
-/* @nr items from @first on. @piece has room for as many of each rank. */
-static NRT_STATUS gather_piece(struct nrt_cc_offers *offers, const char *name, unsigned int first,
-			       unsigned int nr, struct nrt_cc_agreement *piece,
-			       struct nrt_error *error)
+/* Keep of @all, @nr items of each rank from @first on, what the ranks of their groups say. */
+static void keep(struct nrt_cc_offers *offers, unsigned int first, unsigned int nr,
+		 const struct nrt_cc_agreement *all, size_t stride)
 {
-	const struct nrt_cc_team *team = offers->team;
 	unsigned int i;
-	uint32_t rank;
+	uint32_t k;
 
-	if (gather(team, name, &offers->mine[first], nr * sizeof(*piece), piece, error))
-		return error->status;
-	for (i = 0; i < nr; i++)
-		for (rank = 0; rank < team->nr; rank++)
-			offers->items[(size_t)(first + i) * team->nr + rank] = piece[rank * nr + i];
-	return NRT_SUCCESS;
+	for (i = 0; i < nr; i++) {
+		const struct nrt_cc_links *links = offers->links[first + i];
+		struct nrt_cc_agreement *item = &offers->items[offers->at[first + i]];
+
+		for (k = 0; k < links->nr; k++)
+			memcpy(&item[k], (const char *)&all[i] + links->peers[k].place * stride,
+			       sizeof(*item));
+	}
 }
 
-static NRT_STATUS gather_items(struct nrt_cc_offers *offers, const char *name,
+/* Room for what is said of all items. */
+static NRT_STATUS make_room(struct nrt_cc_offers *offers, struct nrt_error *error)
+{
+	const unsigned int nr = nrt_cc_offers_mine(offers)->nr;
+	unsigned int i;
+	size_t all = 0;
+
+	for (i = 0; i < nr; i++) {
+		offers->at[i] = all;
+		all += offers->links[i]->nr;
+	}
+	free(offers->items);
+	offers->items = calloc(all + 1, sizeof(*offers->items));
+	return offers->items ? NRT_SUCCESS : nrt_error_memory(error);
+}
+
+/* The items from @first on, in pieces. */
+static NRT_STATUS gather_items(struct nrt_cc_offers *offers, const char *name, unsigned int first,
 			       struct nrt_error *error)
 {
 	const unsigned int count = offers->team->nr, all = nrt_cc_offers_mine(offers)->nr;
-	unsigned int most = PIECE_BYTES / (count * sizeof(*offers->items));
+	unsigned int nr, most = PIECE_BYTES / (count * sizeof(*offers->items));
 	struct nrt_cc_agreement *piece;
 	NRT_STATUS status = NRT_SUCCESS;
-	unsigned int first, nr;
 
-	if (most > all)
-		most = all;
+	if (first >= all)
+		return NRT_SUCCESS;
+	if (most > all - first)
+		most = all - first;
 	piece = calloc((size_t)most * count, sizeof(*piece));
-	free(offers->items);
-	offers->items = calloc((size_t)all * count, sizeof(*offers->items));
-	if (!piece || !offers->items)
-		status = nrt_error_memory(error);
-	for (first = 0; first < all && !status; first += nr) {
+	if (!piece)
+		return nrt_error_memory(error);
+	for (; first < all && !status; first += nr) {
 		nr = all - first < most ? all - first : most;
-		status = gather_piece(offers, name, first, nr, piece, error);
+		status = gather(offers->team, name, &offers->mine[first], nr * sizeof(*piece),
+				piece, error);
+		if (!status)
+			keep(offers, first, nr, piece, nr * sizeof(*piece));
 	}
 	free(piece);
 	return status;
+}
+
+/* At an execution the offers have brought the first items. */
+static unsigned int first_items(const struct nrt_cc_offer *mine, enum nrt_cc_when when)
+{
+	if (when == NRT_CC_AT_LOAD)
+		return 0;
+	return mine->nr < NRT_CC_FIRST_ITEMS ? mine->nr : NRT_CC_FIRST_ITEMS;
 }
 
 NRT_STATUS nrt_cc_offers_meet(struct nrt_cc_offers *offers, enum nrt_cc_when when, bool *agreed,
 			      struct nrt_error *error)
 {
 	const struct nrt_cc_team *team = offers->team;
+	struct nrt_cc_offer *mine = nrt_cc_offers_mine(offers);
+	const unsigned int first = first_items(mine, when);
 	char name[NRT_CC_NAME];
 
 	nrt_cc_name(name, when == NRT_CC_AT_LOAD ? "load of a model" : "execution of a model",
 		    team->ranks, team->nr);
 	*agreed = false;
+	if (make_room(offers, error))
+		return error->status;
+	memcpy(mine->first, offers->mine, first * sizeof(*offers->mine));
 	if (gather_models(offers, name, error))
 		return error->status;
 	*agreed = true;
 	if (hear_no(offers, error) || compare(offers, when, error))
 		return error->status;
-	if (!nrt_cc_offers_mine(offers)->nr)
-		return NRT_SUCCESS;
+	keep(offers, 0, first, offers->rank->first, sizeof(*offers->rank));
 	*agreed = false;
-	if (gather_items(offers, name, error))
+	if (gather_items(offers, name, first, error))
 		return error->status;
 	*agreed = true;
 	return NRT_SUCCESS;
-}
-
-void nrt_cc_offers_of(const struct nrt_cc_offers *offers, unsigned int index,
-		      const struct nrt_cc_links *links, struct nrt_cc_agreement *said)
-{
-	uint32_t i;
-
-	for (i = 0; i < links->nr; i++)
-		said[i] = offers->items[(size_t)index * offers->team->nr + links->peers[i].place];
 }

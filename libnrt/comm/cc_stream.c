@@ -99,71 +99,48 @@ NRT_STATUS nrt_cc_stream_build(struct nrt_cc_stream *stream, struct nrt_error *e
 
 /* --- Agreement --- */
 
-void nrt_cc_stream_say(const struct nrt_cc_stream *stream, struct nrt_cc_agreement *said)
+void nrt_cc_stream_say(const struct nrt_cc_stream *stream, struct nrt_cc_offers *offers,
+		       unsigned int first)
 {
 	unsigned int i;
 
-	for (i = 0; i < stream->items.nr; i++)
-		said[i] = nrt_cc_items_say(&stream->items, i);
-}
-
-/* What the ranks of item @i said, which is number @first + @i, for free(). NULL and @error. */
-static struct nrt_cc_agreement *said_of(const struct nrt_cc_stream *stream,
-					const struct nrt_cc_offers *offers, unsigned int first,
-					unsigned int i, struct nrt_error *error)
-{
-	const struct nrt_cc_links *links = &stream->items.item[i].links;
-	struct nrt_cc_agreement *said = calloc(links->nr, sizeof(*said));
-
-	if (said)
-		nrt_cc_offers_of(offers, first + i, links, said);
-	else
-		nrt_error_memory(error);
-	return said;
+	for (i = 0; i < stream->items.nr; i++) {
+		offers->mine[first + i] = nrt_cc_items_say(&stream->items, i);
+		offers->links[first + i] = &stream->items.item[i].links;
+	}
 }
 
 NRT_STATUS nrt_cc_stream_compare(const struct nrt_cc_stream *stream,
 				 const struct nrt_cc_offers *offers, unsigned int first,
 				 struct nrt_error *error)
 {
-	struct nrt_cc_agreement *said;
-	NRT_STATUS status = NRT_SUCCESS;
 	uint32_t fresh;
 	unsigned int i;
 
-	for (i = 0; i < stream->items.nr && !status; i++) {
-		said = said_of(stream, offers, first, i, error);
-		if (!said)
-			return error->status;
-		status = nrt_cc_compare(&stream->items.item[i].links, said, &fresh, error);
-		free(said);
-	}
-	return status ? name_stream(stream, error) : NRT_SUCCESS;
+	for (i = 0; i < stream->items.nr; i++)
+		if (nrt_cc_compare(&stream->items.item[i].links,
+				   nrt_cc_offers_of(offers, first + i), &fresh, error))
+			return name_stream(stream, error);
+	return NRT_SUCCESS;
 }
 
 static NRT_STATUS exchange_item(struct nrt_cc_stream *stream, const struct nrt_cc_offers *offers,
 				unsigned int first, unsigned int i, uint64_t model,
 				struct nrt_error *error)
 {
+	const struct nrt_cc_agreement *said = nrt_cc_offers_of(offers, first + i);
 	struct nrt_cc_item *item = &stream->items.item[i];
-	struct nrt_cc_agreement *said = said_of(stream, offers, first, i, error);
 	char what[32];
-	NRT_STATUS status;
 	uint32_t fresh;
 
-	if (!said)
+	if (nrt_cc_compare(&item->links, said, &fresh, error))
 		return error->status;
-	status = nrt_cc_compare(&item->links, said, &fresh, error);
-	if (!status)
-		nrt_cc_accept(&item->links, said);
-	if (!status && fresh) {
-		snprintf(what, sizeof(what), "model %llu.%u", (unsigned long long)model,
-			 first + i);
-		nrt_cc_name(item->links.name, what, item->links.ranks, item->links.nr);
-		status = nrt_cc_exchange(&item->links, said, item->own, error);
-	}
-	free(said);
-	return status;
+	nrt_cc_accept(&item->links, said);
+	if (!fresh)
+		return NRT_SUCCESS;
+	snprintf(what, sizeof(what), "model %llu.%u", (unsigned long long)model, first + i);
+	nrt_cc_name(item->links.name, what, item->links.ranks, item->links.nr);
+	return nrt_cc_exchange(&item->links, said, item->own, error);
 }
 
 NRT_STATUS nrt_cc_stream_exchange(struct nrt_cc_stream *stream, const struct nrt_cc_offers *offers,

@@ -49,8 +49,9 @@ NRT_STATUS nrt_cc_stream_crowd(struct nrt_cc_stream *stream, struct nrt_cc_team 
 /* The program of what is planned, and to whom it posts. */
 NRT_STATUS nrt_cc_stream_build(struct nrt_cc_stream *stream, struct nrt_error *error);
 
-/* What this rank says of the items of the stream. */
-void nrt_cc_stream_say(const struct nrt_cc_stream *stream, struct nrt_cc_agreement *said);
+/* Offer the items of the stream, from number @first of @offers on. */
+void nrt_cc_stream_say(const struct nrt_cc_stream *stream, struct nrt_cc_offers *offers,
+		       unsigned int first);
 
 /*
  * In what all ranks of the team have said, the items of the stream begin with number @first. Do
