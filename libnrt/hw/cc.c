@@ -36,9 +36,10 @@ NRT_STATUS nrt_cc_submit(struct nrt_core *cc, struct nrt_view *view, struct drm_
 			 const struct nrt_time_place *place, uint64_t *job,
 			 struct nrt_error *error)
 {
+	uint32_t room = NRT_MAX_CHANGES;
 	int ret;
 
-	if (nrt_core_show(cc, view, args, error))
+	if (nrt_core_show(cc, view, args, &room, error))
 		return error->status;
 	ret = submit(cc, args, place, job);
 	if (!ret)

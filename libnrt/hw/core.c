@@ -135,13 +135,14 @@ out:
 }
 
 NRT_STATUS nrt_core_show(struct nrt_core *core, struct nrt_view *view,
-			 struct drm_neuron_job *args, struct nrt_error *error)
+			 struct drm_neuron_job *args, uint32_t *room, struct nrt_error *error)
 {
 	uint32_t nr = view->nr_changes;
 
 	view->nr_changes = 0;
-	if (core->resident != view || nr > view->nr)
+	if (core->resident != view || nr > view->nr || nr > *room)
 		return write_all(core, view, error);
+	*room -= nr;
 	args->windows = (struct drm_neuron_array){
 		.stride = sizeof(*view->changes),
 		.count = nr,

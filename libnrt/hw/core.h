@@ -11,6 +11,7 @@
 #include "hw/bo.h"
 #include "hw/post.h"
 #include "hw/stats.h"
+#include "neuron/address.h"
 
 /**
  * struct nrt_window - an entry of a view, and what tells it from others
@@ -79,12 +80,16 @@ void nrt_view_set(struct nrt_view *view, size_t i, const struct drm_neuron_windo
 void nrt_view_show(struct nrt_view *view, size_t i, uint32_t index, uint32_t rights,
 		   struct nrt_bo *bo, uint64_t offset, uint64_t length);
 
+/* Changes that all jobs of a submission may bring along together. */
+#define NRT_MAX_CHANGES	NEURON_MAX_WINDOWS
+
 /*
  * With the core's lock, until the submission of @args: the window table shows @view when the
- * job is latched.
+ * job is latched. *@room: changes that the submission still has room for, at first
+ * NRT_MAX_CHANGES; what finds none is written before it.
  */
 NRT_STATUS nrt_core_show(struct nrt_core *core, struct nrt_view *view,
-			 struct drm_neuron_job *args, struct nrt_error *error);
+			 struct drm_neuron_job *args, uint32_t *room, struct nrt_error *error);
 
 /* What the core did when @job hung, as text for free(); NULL: nobody knows. */
 char *nrt_core_dump(struct nrt_core *core, uint64_t job);

@@ -111,11 +111,12 @@ static NRT_STATUS show_and_submit(struct nrt_vcore *vcore, const struct nrt_cc_c
 {
 	struct drm_neuron_job *args = (void *)(uintptr_t)submit->jobs.pointer;
 	struct nrt_device *device = vcore->device;
+	uint32_t room = NRT_MAX_CHANGES;
 	unsigned int i;
 	int ret;
 
 	for (i = 0; views && i < submit->jobs.count; i++)
-		if (nrt_core_show(core_of(vcore, cc, i), views[i], &args[i], error))
+		if (nrt_core_show(core_of(vcore, cc, i), views[i], &args[i], &room, error))
 			return error->status;
 	ret = nrt_series_submit(device, submit, places);
 	if (ret)
