@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "neff/json.h"
-#include "neuron/neff_part.h"
 #include "plan/type.h"
 
 #define MAX_PAIRS	NRT_PLAN_MAX_RANKS
@@ -315,7 +314,7 @@ static struct neff_part part_of(const struct neff_graph *graph, const struct nef
 
 	if (var->type == NEFF_VAR_VIRTUAL)
 		part.begin += var->offset;
-	for (i = 0; i < NEFF_PART_DIMS; i++) {
+	for (i = 0; i < NEFF_MAX_DESC_DIMS; i++) {
 		part.size[i] = i < side->ndim ? side->size[i] : 1;
 		part.step[i] = i < side->ndim ? side->step[i] : 0;
 	}

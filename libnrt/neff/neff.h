@@ -18,6 +18,7 @@
 #include "neuron/neff.h"
 #include "neuron/regs.h"
 #include "base/error.h"
+#include "neff/part.h"
 #include "plan/plan.h"
 
 #define NEFF_MAX_GRAPHS		2
@@ -27,7 +28,6 @@
 #define NEFF_MAX_QUEUES_OF_SET	16
 #define NEFF_MAX_REMOTES	8
 #define NEFF_MAX_DIMS		8
-#define NEFF_MAX_DESC_DIMS	4
 #define NEFF_MAX_VAR_SIZE	(1ull << 46)
 #define NEFF_MAX_REPLICA_GROUPS	16
 #define NEFF_MAX_NOTIFY		(1u << 30)

@@ -11,7 +11,7 @@
 
 #include "neuron_builder.h"
 #include "neuron/neff.h"
-#include "neuron/neff_part.h"
+#include "neff/part.h"
 
 #define F32	NEURON_DTYPE_FP32
 
@@ -118,7 +118,7 @@ struct marks {
 
 static void mark(struct marks *marks, const struct neff_part *part)
 {
-	uint64_t i[NEFF_PART_DIMS], at;
+	uint64_t i[NEFF_MAX_DESC_DIMS], at;
 
 	for (i[3] = 0; i[3] < part->size[3]; i[3]++)
 		for (i[2] = 0; i[2] < part->size[2]; i[2]++)
@@ -147,7 +147,7 @@ static struct neff_part any_part(uint32_t *seed, uint32_t step)
 	};
 	unsigned int i;
 
-	for (i = 2; i < NEFF_PART_DIMS && next(seed, 2); i++) {
+	for (i = 2; i < NEFF_MAX_DESC_DIMS && next(seed, 2); i++) {
 		part.size[i] = 1 + next(seed, 4);
 		part.step[i] = (int64_t)next(seed, 60) - 30;
 	}

@@ -8,7 +8,7 @@
 
 #include "nb_area.h"
 #include "nb_inst.h"
-#include "neuron/neff_part.h"
+#include "neff/part.h"
 
 /*
  * A copy of a collective; its lists are @what's. It is number @place of its stream; @start is the
@@ -62,12 +62,15 @@ static int nb_check_tensor(struct nb_program *nb, const char *name, int var)
 	return nb_fail(nb, "collective \"%.64s\": input, output or metadata is no variable", name);
 }
 
+_Static_assert(sizeof(((struct nb_side *)0)->size) / sizeof(uint32_t) == NEFF_MAX_DESC_DIMS,
+	       "a side has as many dimensions as a reader takes");
+
 static struct neff_part nb_part_of(const struct nb_program *nb, const struct nb_side *side)
 {
 	struct neff_part part = { .begin = nb_begin_of_var(nb, side->var) + side->offset };
 	unsigned int i;
 
-	for (i = 0; i < NEFF_PART_DIMS; i++) {
+	for (i = 0; i < NEFF_MAX_DESC_DIMS; i++) {
 		part.size[i] = i < side->ndim ? side->size[i] : 1;
 		part.step[i] = i < side->ndim ? side->step[i] : 0;
 	}

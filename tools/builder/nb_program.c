@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #include "nb_private.h"
-#include "neuron/neff_part.h"
+#include "neff/part.h"
 
 #define NB_MAX_QUEUES	NEURON_JOB_MAX_QUEUES
 #define NB_HUGE_PAGE	(2ul << 20)
