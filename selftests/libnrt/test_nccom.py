@@ -442,6 +442,24 @@ class Refusals(Tool):
         self.refused("--sb2sb: not possible yet: needs another NEFF than the tool makes", "-r",
                      "2", "allr", "--sb2sb")
 
+    def test_several_tensors(self):
+        """One operation of a list of tensors gives what one of one tensor gives, to the bit."""
+        for operation in "allr", "allg", "redsct", "alltoall", "permute", "sendrecv":
+            _, row = self.rows("-r", "4", "-b", "10kb", "-e", "10kb", "-n", "2", "-w", "1", "-d",
+                               "fp16", "--check", "--coalesced-cc-size-ratio", "[1,2,1]",
+                               operation)
+            self.assertEqual(row[:3], ["10240", "5120", "fp16"])
+        # Each of them must have something.
+        done = self.run_tool("-r", "2", "-b", "8", "-e", "8", "--coalesced-cc-size-ratio", "1,9",
+                             "allr", status=1)
+        self.assertIn("--coalesced-cc-size-ratio: tensor 0 of a block of 8 is empty", done.stdout)
+        self.refused("--coalesced-cc-size-ratio: alltoallv has one tensor", "-r", "2",
+                     "--coalesced-cc-size-ratio=[1,1]", "alltoallv")
+        for bad in "", "[]", "[1,2", "1,", "[0,1]", "[1,-2]", "[1]x", str([1] * 65):
+            self.refused("--coalesced-cc-size-ratio is a list of 1 to 64 numbers from 1 to 999999, "
+                         f"such as [1,2,1], not \"{bad}\"", "-r", "2",
+                         f"--coalesced-cc-size-ratio={bad}", "allr")
+
     def test_every_option_of_the_public_guide_is_known(self):
         """It is done or refused by name, never ignored."""
         text = self.run_tool("--help").stdout

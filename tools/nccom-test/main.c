@@ -231,6 +231,7 @@ static int run(struct test *test)
 		.groups = &test->groups,
 		.metadata = &test->metadata,
 		.pairs = &test->pairs,
+		.ratio = &options->ratio,
 		.kind = options->kind,
 		.seed = options->seed,
 		.modelled = options->modelled,

@@ -40,6 +40,38 @@ static void emit(struct nb_program *nb, struct nb_collective *what)
 	nb_halt(nb, NEURON_ENGINE_SYNC);
 }
 
+/*
+ * Tensor @i of several, in @var of @bytes. It has its share of each block, so that all of them
+ * together give what one tensor would.
+ */
+static struct nb_side part(const struct neff_of *of, unsigned int i, int var, uint64_t bytes)
+{
+	const uint64_t block = of->shape->block, size = of->type->size;
+	const uint64_t begin = ratio_begin(of->ratio, i, block);
+	const uint64_t end = ratio_begin(of->ratio, i + 1, block);
+	struct nb_side side = nb_linear(var, begin * size, (uint32_t)((end - begin) * size));
+
+	side.ndim = 2;
+	side.size[1] = (uint32_t)(bytes / (block * size));
+	side.step[1] = (int64_t)(block * size);
+	return side;
+}
+
+/* @what has lists from now on, of @inputs and @outputs. */
+static void split(const struct neff_of *of, struct nb_collective *what,
+		  struct nb_side inputs[NEFF_MAX_PARTS], struct nb_side outputs[NEFF_MAX_PARTS])
+{
+	unsigned int i;
+
+	for (i = 0; i < of->ratio->nr; i++) {
+		inputs[i] = part(of, i, what->input, of->shape->input);
+		outputs[i] = part(of, i, what->output, of->shape->output);
+	}
+	what->inputs = inputs;
+	what->outputs = outputs;
+	what->nr_parts = i;
+}
+
 /* Tensors, pairs, and what else the operation needs. */
 static void fill(struct nb_program *nb, const struct neff_of *of, struct nb_collective *what)
 {
@@ -60,6 +92,7 @@ static void fill(struct nb_program *nb, const struct neff_of *of, struct nb_coll
 int neff_make(struct neff *neff, const struct neff_of *of, char why[NEFF_WHY])
 {
 	struct nb_program *nb = nb_new(of->operation->name);
+	struct nb_side inputs[NEFF_MAX_PARTS], outputs[NEFF_MAX_PARTS];
 	struct nb_collective what = {
 		.op = nrt_plan_op_name(of->operation->plan_op),
 		.dtype = (enum neuron_dtype)of->type->dtype,
@@ -75,6 +108,7 @@ int neff_make(struct neff *neff, const struct neff_of *of, char why[NEFF_WHY])
 		return -1;
 	}
 	fill(nb, of, &what);
+	split(of, &what, inputs, outputs);
 	emit(nb, &what);
 	if (of->lnc == 2)
 		nb_second(nb);

@@ -28,6 +28,7 @@ struct neff {
  * @groups: of the ranks
  * @metadata: of an operation that varies
  * @pairs: of a permutation
+ * @ratio: of the sizes of its tensors
  * @lnc: physical cores of a logical one
  */
 struct neff_of {
@@ -38,6 +39,7 @@ struct neff_of {
 	const struct groups *groups;
 	const struct metadata *metadata;
 	const struct pairs *pairs;
+	const struct ratio *ratio;
 	unsigned int lnc;
 };
 

@@ -104,6 +104,16 @@ struct shape shape_of(const struct operation *operation, const struct type *type
 	return shape;
 }
 
+uint64_t ratio_begin(const struct ratio *ratio, unsigned int i, uint64_t block)
+{
+	uint64_t before = 0;
+
+	while (i--)
+		before += ratio->share[i];
+	/* A block has at most 2^29 elements, and all shares come to less than 2^26. */
+	return block * before / ratio->all;
+}
+
 double bus_factor(const struct operation *operation, unsigned int ranks)
 {
 	if (operation->plan_op == NRT_PLAN_PERMUTE)

@@ -10,6 +10,7 @@
 
 #include <nrt/nrt_async.h>
 
+#include "neuron/neff.h"
 #include "plan/plan.h"
 
 /**
@@ -65,6 +66,17 @@ struct type {
 	unsigned int mantissa;
 };
 
+/**
+ * struct ratio - how the tensors of an operation share each block
+ * @share, @nr: of each of them; none: there is one, and no list
+ * @all: of all shares together
+ */
+struct ratio {
+	unsigned int share[NEFF_MAX_PARTS];
+	unsigned int nr;
+	unsigned int all;
+};
+
 /* By name, or NULL. Operations also by their aliases, fp8 also as fp8e4. */
 const struct operation *operation_find(const char *name);
 const struct reduction *reduction_find(const char *name);
@@ -86,6 +98,9 @@ struct shape {
 /* @size is rounded up to what @ranks ranks can share evenly. */
 struct shape shape_of(const struct operation *operation, const struct type *type,
 		      unsigned int ranks, uint64_t size);
+
+/* The element of a block of @block elements with which tensor @i of several begins. */
+uint64_t ratio_begin(const struct ratio *ratio, unsigned int i, uint64_t block);
 
 /* Bus bandwidth in units of the algorithm bandwidth. */
 double bus_factor(const struct operation *operation, unsigned int ranks);

@@ -54,6 +54,8 @@ enum { RUNS = 1, REFUSED };
 static const struct argp_option table[] = {
 	{ "check", 'c', "KIND", OPTION_ARG_OPTIONAL,
 	  "numbers of the inputs: random or all_ones; results are always compared", RUNS },
+	{ "coalesced-cc-size-ratio", OPTION_COALESCED, "LIST", 0,
+	  "an operation has several tensors, whose sizes have such a ratio, as in [1,2,1]", RUNS },
 	{ "completion", OPTION_COMPLETION, NULL, OPTION_HIDDEN, "write a script for bash", RUNS },
 	{ "custom-replica-groups", OPTION_GROUPS, "FILE", 0, "JSON file with groups of ranks",
 	  RUNS },
@@ -90,8 +92,6 @@ static const struct argp_option table[] = {
 	{ "warmup_iters", 'w', "N", 0, "operations before those that are measured (5)", RUNS },
 
 	{ "cc-dim", OPTION_CC_DIM, "N", 0, NO_NEFF, REFUSED },
-	{ "coalesced-cc-size-ratio", OPTION_COALESCED, "LIST", 0,
-	  "not possible yet: one operation has one tensor", REFUSED },
 	{ "data-collector-host", OPTION_COLLECTOR_HOST, "HOST", 0, ONE_SERVER, REFUSED },
 	{ "data-collector-port", OPTION_COLLECTOR_PORT, "N", 0, ONE_SERVER, REFUSED },
 	{ "hosts", 's', "HOST...", 0, ONE_SERVER, REFUSED },
@@ -194,6 +194,31 @@ bad:
 	return 0;
 }
 
+/* "[1,2,1]". */
+static void parse_ratio(struct ratio *ratio, const char *text, struct argp_state *state)
+{
+	const char *at = text;
+	unsigned int share;
+	int length;
+
+	*ratio = (struct ratio){ 0 };
+	if (*at == '[')
+		at++;
+	while (ratio->nr < NEFF_MAX_PARTS && *at >= '1' && *at <= '9' &&
+	       sscanf(at, "%6u%n", &share, &length) == 1) {
+		ratio->share[ratio->nr++] = share;
+		ratio->all += share;
+		at += length;
+		if (*at != ',')
+			break;
+		at++;
+	}
+	if (!ratio->nr || at[-1] == ',' || strcmp(at, *text == '[' ? "]" : ""))
+		argp_error(state,
+			   "--coalesced-cc-size-ratio is a list of 1 to %d numbers from 1 to 999999, such as [1,2,1], not \"%s\"",
+			   NEFF_MAX_PARTS, text);
+}
+
 /* --- Words that may be several --- */
 
 static bool take_stat(struct parsing *parsing, const char *text, struct argp_state *state)
@@ -280,6 +305,9 @@ static void finish(struct parsing *parsing, struct argp_state *state)
 	if (options->metadata_file && !options->operation->varies)
 		argp_error(state, "--variable-size-op-metadata: %s has no metadata",
 			   options->operation->name);
+	if (options->ratio.nr && options->operation->varies)
+		argp_error(state, "--coalesced-cc-size-ratio: %s has one tensor",
+			   options->operation->name);
 	if (options->pairs_file && options->operation->plan_op != NRT_PLAN_PERMUTE)
 		argp_error(state, "--custom-src-target-pairs: %s has no pairs",
 			   options->operation->name);
@@ -362,6 +390,9 @@ static error_t parse_what_option(struct parsing *parsing, int key, char *arg,
 		return 0;
 	case OPTION_SEED:
 		options->seed = parse_number(arg, 0, UINT64_MAX, key, state);
+		return 0;
+	case OPTION_COALESCED:
+		parse_ratio(&options->ratio, arg, state);
 		return 0;
 	case OPTION_METADATA:
 		options->metadata_file = arg;

@@ -36,6 +36,7 @@ struct statistic {
  * @iters, @warmup: operations of a run that are measured, and not measured before them
  * @runs, @warmup_runs: runs that count, and before them runs that do not; @runs 0: not given
  * @kind, @seed: of the numbers
+ * @ratio: of the sizes of the tensors of an operation
  * @metadata_file: how much goes where, of an operation that varies; or NULL
  * @pairs_file: who sends to whom in a permutation; or NULL: to the next one
  * @groups_file, @parallel: how ranks are grouped; NULL and 0: all are one group
@@ -62,6 +63,7 @@ struct options {
 	unsigned int warmup_runs;
 	enum values_kind kind;
 	uint64_t seed;
+	struct ratio ratio;
 	const char *metadata_file;
 	const char *pairs_file;
 	const char *groups_file;

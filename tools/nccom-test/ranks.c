@@ -229,10 +229,11 @@ static int make_neff(struct ranks *ranks, char why[RANKS_WHY])
 	struct neff_of neff = {
 		.operation = of->operation, .reduction = of->reduction, .type = of->type,
 		.shape = &ranks->size.shape, .groups = of->groups, .metadata = of->metadata,
-		.pairs = of->pairs,
+		.pairs = of->pairs, .ratio = of->ratio,
 	};
 
-	if (!of->operation->in_neff)
+	/* The host's interface has no lists. */
+	if (!of->operation->in_neff && !of->ratio->nr)
 		return 0;
 	if (nrt_emu_get_core_place(0, &place, sizeof(place))) {
 		snprintf(why, RANKS_WHY, "libnrt does not tell what core 0 is");
@@ -303,7 +304,9 @@ static double gib(uint64_t bytes)
 /* Bytes of the chip's memory that a rank needs. */
 static uint64_t need_of(const struct ranks *ranks, const struct shape *shape)
 {
-	return shape->input + shape->output + golden_scratch(ranks->golden[0]);
+	/* Several tensors are gathered in scratch memory. */
+	return (shape->input + shape->output) * (ranks->of.ratio->nr ? 2 : 1) +
+	       golden_scratch(ranks->golden[0]);
 }
 
 static int check_chips(const struct ranks *ranks, uint64_t need, char why[RANKS_WHY])
@@ -377,6 +380,21 @@ static int make_plans(struct ranks *ranks, const struct shape *shape, struct nrt
 	return 0;
 }
 
+/* Each of several tensors has a part of a block. */
+static int check_ratio(const struct ratio *ratio, const struct shape *shape, char why[RANKS_WHY])
+{
+	unsigned int i = 0;
+
+	while (i < ratio->nr &&
+	       ratio_begin(ratio, i, shape->block) < ratio_begin(ratio, i + 1, shape->block))
+		i++;
+	if (i == ratio->nr)
+		return 0;
+	snprintf(why, RANKS_WHY, "--coalesced-cc-size-ratio: tensor %u of a block of %llu is empty",
+		 i, (unsigned long long)shape->block);
+	return -1;
+}
+
 int ranks_plan(struct ranks *ranks, const struct shape *shape, char why[RANKS_WHY])
 {
 	struct nrt_error error;
@@ -389,6 +407,8 @@ int ranks_plan(struct ranks *ranks, const struct shape *shape, char why[RANKS_WH
 	}
 	if (ranks->of.operation->varies &&
 	    metadata_check(ranks->of.metadata, ranks->of.operation, ranks->of.type, shape, why))
+		return -1;
+	if (check_ratio(ranks->of.ratio, shape, why))
 		return -1;
 	need = need_of(ranks, shape);
 	return check_chips(ranks, need, why) ?: check_host(ranks, need, why);

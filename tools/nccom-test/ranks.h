@@ -33,6 +33,7 @@ enum ranks_end {
  * @groups: of them
  * @metadata: of an operation that varies
  * @pairs: of a permutation
+ * @ratio: of the sizes of the tensors of an operation
  * @kind, @seed: of the numbers that they begin with
  * @modelled: device times are wanted, too
  * @interrupted: somebody wants them to end
@@ -48,6 +49,7 @@ struct ranks_of {
 	const struct groups *groups;
 	const struct metadata *metadata;
 	const struct pairs *pairs;
+	const struct ratio *ratio;
 	enum values_kind kind;
 	uint64_t seed;
 	bool modelled;
