@@ -208,14 +208,6 @@ class Modelled(unittest.TestCase):
         self.run_tool("-r", "2", "-b", "1kb", "-e", "1kb", "-n", "3", "--modelled", "allr",
                       NEURON_RT_BACKEND="auto")
 
-    def test_driver(self):
-        """One line says that it is not possible there, whether there is a driver or not."""
-        done = self.run_tool("-r", "2", "--modelled", "allr", status=1, NEURON_RT_BACKEND="drm")
-        self.assertEqual(done.stdout, "")
-        self.assertEqual(done.stderr, "nccom-test: --modelled: the driver does not tell device "
-                                      "times of several ranks yet; NEURON_RT_BACKEND=embedded has "
-                                      "chips that do\n")
-
 
 if __name__ == "__main__":
     sys.exit(tap.run(sys.modules[__name__]))

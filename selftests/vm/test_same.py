@@ -14,6 +14,7 @@ from conftest import ROOT, TWO_CHIPS
 
 BUILD = os.environ.get("BUILD_DIR") or ROOT / "build"
 DIGEST = f"{BUILD}/user/selftests/libnrt/nrt-digest"
+NCCOM_TEST = f"{BUILD}/user/tools/nccom-test/nccom-test"
 TIME_S = 600
 LAYOUTS = 5
 FAILURES = (": NRT_INVALID", ": NRT_EXEC_OOB")
@@ -68,3 +69,29 @@ def test_trn2(guest, folder, lnc):
 def test_other_generations(machines, folder, kind):
     vm = machines.get(*TWO_CHIPS, "--type", kind)
     compare(vm, folder, kind, 1)
+
+
+# --- Times of groups ---
+
+def group_times(output):
+    """The columns of device time of nccom-test, line by line."""
+    head, *rows = [line.split() for line in output.splitlines()[:-1]]
+    places = [i for i, name in enumerate(head) if name.startswith("device:")]
+    assert len(places) == 4 and len(rows) == 2, output
+    return [[row[i] for i in places] for row in rows]
+
+
+@pytest.mark.parametrize("operation", ("all_reduce", "all_gather", "alltoall"))
+def test_group_times(guest, operation):
+    """Ranks on two chips share links and memories alike, whoever issues their jobs."""
+    options = ["-r", "8", "-b", "4kb", "-e", "256kb", "-f", "64", "-d", "fp32", "-n", "3", "-w",
+               "1", "--stats", "avg", "p100", "--modelled", operation]
+    env = {**KEPT, "NEURON_RT_BACKEND": "embedded", "NEURON_EMU_INSTANCE": "trn2:2",
+           "NEURON_EMU_QUIET": "1"}
+    here = subprocess.run([NCCOM_TEST, *options], env=env, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=TIME_S, check=False)
+    assert (here.returncode, here.stderr) == (0, "")
+    there = guest.run(["nccom-test", *options], timeout=TIME_S)
+    assert (there.returncode, there.stderr) == (0, ""), there
+    assert "~" not in here.stdout and "~" not in there.stdout
+    assert group_times(there.stdout) == group_times(here.stdout)

@@ -518,31 +518,12 @@ static int check_cores(unsigned int nr, char why[RANKS_WHY])
 	return -1;
 }
 
-static void explain_modelled(char why[RANKS_WHY])
-{
-	snprintf(why, RANKS_WHY,
-		 "--modelled: the driver does not tell device times of several ranks yet; NEURON_RT_BACKEND=embedded has chips that do");
-}
-
-/* Nothing but the driver's chips is asked for. */
-static bool wants_driver(void)
-{
-	const char *backend = getenv("NEURON_RT_BACKEND") ?: "";
-
-	return !*backend || !strcmp(backend, "drm");
-}
-
 enum ranks_end ranks_new(const struct ranks_of *of, struct ranks **out, char why[RANKS_WHY])
 {
 	struct ranks *ranks;
 	enum ranks_end end;
 	NRT_STATUS status;
 
-	/* It may have none at the moment. */
-	if (of->modelled && wants_driver()) {
-		explain_modelled(why);
-		return RANKS_FAILED;
-	}
 	if (check_cores(of->nr, why))
 		return RANKS_FAILED;
 	ranks = allocate(of);
@@ -555,12 +536,6 @@ enum ranks_end ranks_new(const struct ranks_of *of, struct ranks **out, char why
 	if (status || start_threads(ranks)) {
 		snprintf(why, RANKS_WHY, "%s",
 			 status ? "" : "a thread of a rank cannot be started");
-		ranks_free(ranks);
-		return RANKS_FAILED;
-	}
-	/* NEURON_RT_BACKEND=auto: libnrt has chosen. */
-	if (of->modelled && !chips_are_here()) {
-		explain_modelled(why);
 		ranks_free(ranks);
 		return RANKS_FAILED;
 	}
