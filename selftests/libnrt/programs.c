@@ -437,23 +437,32 @@ struct program program_lists(unsigned int ranks)
 	return finish(&b);
 }
 
-struct program program_many_lists(void)
+struct program program_many_lists(unsigned int nr, unsigned int missing)
 {
 	const uint32_t one = htole32(1), group[] = { 0, 1 };
 	struct base b = begin("many_lists", 1);
 	int constant = nb_file(b.nb, "one.bin", &one, sizeof(one));
-	struct nb_side parts[NEFF_MAX_PARTS];
+	struct nb_side inputs[NEFF_MAX_PARTS], outputs[NEFF_MAX_PARTS];
 	struct nb_collective what = {
-		.op = "all_reduce", .reduce = "add", .dtype = NEURON_DTYPE_FP32, .inputs = parts,
-		.outputs = parts, .nr_parts = NEFF_MAX_PARTS, .ranks = group, .group_size = 2,
-		.nr_groups = 1, .semaphore = b.loaded,
+		.op = "all_reduce", .reduce = "add", .dtype = NEURON_DTYPE_FP32, .inputs = inputs,
+		.outputs = outputs, .ranks = group, .group_size = 2, .nr_groups = 1,
+		.semaphore = b.loaded,
 	};
+	unsigned int i, k, less;
 	char name[16];
-	unsigned int i;
 
-	for (i = 0; i < NEFF_MAX_PARTS; i++)
-		parts[i] = nb_linear(b.y, 4ull * i, 4);
-	for (i = 0; i < 500; i++) {
+	for (i = 0; i < nr; i++) {
+		/* Each has one at least. */
+		less = missing < NEFF_MAX_PARTS ? missing : NEFF_MAX_PARTS - 1;
+		missing -= less;
+		what.nr_parts = NEFF_MAX_PARTS - less;
+		for (k = 0; k < what.nr_parts; k++) {
+			/* Floats of the same quarter; the last lists have all of them. */
+			const uint64_t at = PROGRAM_BYTES / 4 * (i % 4) + 4ull * k;
+
+			inputs[k] = nb_linear(b.x, at, 4);
+			outputs[k] = nb_linear(b.y, at, 4);
+		}
 		snprintf(name, sizeof(name), "start%u", i);
 		run_collective(&b, name, &what, constant);
 	}
@@ -530,7 +539,7 @@ struct program program_scratch_of(uint64_t bytes)
 static void keep_sum(struct base *b, int sum, int constant, struct nb_collective *what,
 		     unsigned int k)
 {
-	const uint64_t bytes = PROGRAM_BYTES - 4ull * k;
+	const uint64_t bytes = PROGRAM_BYTES - 4ull * (k % 128);
 	char part[16], start_name[16];
 	int tmp, start;
 
@@ -579,9 +588,9 @@ struct program program_many_collectives(unsigned int ranks)
 	return sum_alone("many", ranks, 16);
 }
 
-struct program program_more_collectives(unsigned int ranks)
+struct program program_more_collectives(unsigned int ranks, unsigned int nr)
 {
-	return sum_alone("more", ranks, 40);
+	return sum_alone("more", ranks, nr);
 }
 
 struct program program_one_collective(unsigned int ranks)

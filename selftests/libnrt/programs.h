@@ -91,8 +91,8 @@ struct program program_collectives(unsigned int ranks);
  */
 struct program program_many_collectives(unsigned int ranks);
 
-/* The same by 40 collectives, more than a stream has semaphores to start them. */
-struct program program_more_collectives(unsigned int ranks);
+/* The same by @nr collectives, which may be more than a stream has semaphores to start them. */
+struct program program_more_collectives(unsigned int ranks, unsigned int nr);
 
 /* The same by one collective, which needs few semaphores. */
 struct program program_one_collective(unsigned int ranks);
@@ -105,8 +105,12 @@ struct program program_pairs(unsigned int ranks, bool all);
 
 /* The same as program_collectives(), by lists of parts of tensors in HBM and in SBUF. */
 struct program program_lists(unsigned int ranks);
-/* 500 lists of 64 tensors each, of 2 ranks: more than a CC-core has windows for. */
-struct program program_many_lists(void);
+
+/*
+ * y = the sum of the x of 2 ranks, by @nr lists, at least 8. Each has 64 tensors, but the first
+ * ones together @missing less. A CC-core needs 3 windows, 11 for each list, and 2 for each tensor.
+ */
+struct program program_many_lists(unsigned int nr, unsigned int missing);
 
 /* As program_collectives(), with more memory than any chip has. */
 struct program program_large_collectives(unsigned int ranks);
