@@ -327,6 +327,88 @@ static void stores_share_the_queues_of_loads(void **state)
 	expect_started(false, &(struct nb_schedule_options){ .keep_order = true }, 8);
 }
 
+/* The queues are there, with a number where the program has such names. */
+static void queues_have_names_of_their_own(void **state)
+{
+	const struct nb_schedule_options options = { .keep_order = true };
+	struct nb_program *nb = doubled(false);
+	const char *const taken[] = { "scheduled", "scheduled_out", "scheduled_out.2" };
+	unsigned int i;
+
+	(void)state;
+	for (i = 0; i < 3; i++)
+		nb_queue(nb, taken[i], "data", NEURON_ENGINE_VECTOR, 1);
+	if (nb_schedule(nb, &options) || nb_sync(nb))
+		fail_msg("%s", nb_error(nb));
+	assert_true(nb_find_queue(nb, "scheduled.2") >= 0);
+	assert_true(nb_find_queue(nb, "scheduled_out.3") >= 0);
+	nb_free(nb);
+}
+
+/* Queues for stores alone are only tried, so the program works without them. */
+static void few_queues_are_enough(void **state)
+{
+	struct nb_program *nb = doubled(false);
+	unsigned int left;
+	char name[16];
+
+	(void)state;
+	for (left = NEURON_JOB_MAX_QUEUES - 1; left > 16; left--) {
+		snprintf(name, sizeof(name), "q%u", left);
+		nb_queue(nb, name, "data", NEURON_ENGINE_VECTOR, 1);
+	}
+	if (nb_schedule(nb, NULL) || nb_sync(nb))
+		fail_msg("%s", nb_error(nb));
+	nb_free(nb);
+}
+
+/* Small loads and stores, which take longer to start than to move. Before them, @copies. */
+static struct nb_program *small_transfers(unsigned int copies)
+{
+	const enum neuron_engine vector = NEURON_ENGINE_VECTOR;
+	const uint32_t shape[] = { 256, 16 };
+	struct nb_program *nb = nb_new("test");
+	struct neuron_ap x = nb_tile(0, 128, 65536, NEURON_DTYPE_FP32, 4096);
+	int in, out, queue, tile;
+	uint64_t at;
+
+	nb_auto(nb);
+	in = nb_input(nb, "x", NEURON_DTYPE_FP32, 2, shape);
+	out = nb_output(nb, "y", NEURON_DTYPE_FP32, 2, shape);
+	queue = nb_queue(nb, "q", "data", vector, 1);
+	while (copies--)
+		nb_copy(nb, vector, x, x);
+	nb_begin_loop(nb, 3, 1);
+	nb_memset(nb, vector, x, 1.0f);
+	nb_end_loop(nb);
+	for (at = 0; at < 256 * 64; at += 64) {
+		tile = nb_tile_new(nb, NB_SBUF, 1, NEURON_DTYPE_FP32, 16);
+		nb_dma(nb, queue, nb_tile_side(nb, tile), nb_linear(in, at, 64), -1);
+		nb_dma(nb, queue, nb_linear(out, at, 64), nb_tile_side(nb, tile), -1);
+		nb_tile_end(nb, tile);
+	}
+	return nb;
+}
+
+static void expect_apart(unsigned int copies)
+{
+	struct nb_program *nb = small_transfers(copies);
+
+	if (nb_schedule(nb, NULL) || nb_sync(nb))
+		fail_msg("%s", nb_error(nb));
+	assert_true(nb_find_queue(nb, "scheduled_0") >= 0);
+	assert_true(nb_find_queue(nb, "scheduled_out_0") >= 0);
+	nb_free(nb);
+}
+
+/* Two engines start more. How long the regions before take has nothing to do with it. */
+static void stores_go_apart_where_that_is_faster(void **state)
+{
+	(void)state;
+	expect_apart(0);
+	expect_apart(1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -335,6 +417,9 @@ int main(void)
 		cmocka_unit_test(pairs_keep_their_bits),
 		cmocka_unit_test(a_loop_with_a_test_keeps_its_engines),
 		cmocka_unit_test(stores_share_the_queues_of_loads),
+		cmocka_unit_test(queues_have_names_of_their_own),
+		cmocka_unit_test(few_queues_are_enough),
+		cmocka_unit_test(stores_go_apart_where_that_is_faster),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -183,6 +183,8 @@ void *nb_resize(void *old, size_t used, size_t size);
 void *nb_grow(struct nb_program *nb, void **array, size_t count, size_t *room,
 	      size_t size);
 
+/* A queue or a set of instances has this name. */
+bool nb_queue_taken(const struct nb_program *nb, const char *name);
 /* Take back all queue sets but the first @count; nothing uses them. */
 void nb_queues_drop(struct nb_program *nb, size_t count);
 

@@ -534,12 +534,17 @@ static bool nb_is_queue_set(const struct nb_program *nb, const char *name)
 	return false;
 }
 
+bool nb_queue_taken(const struct nb_program *nb, const char *name)
+{
+	return nb_find_queue(nb, name) >= 0 || nb_is_queue_set(nb, name);
+}
+
 int nb_queue(struct nb_program *nb, const char *name, const char *type,
 	     enum neuron_engine owner, unsigned int num_queues)
 {
 	struct nb_queue_set *set;
 
-	if (!nb_name_ok(name) || nb_find_queue(nb, name) >= 0 || nb_is_queue_set(nb, name))
+	if (!nb_name_ok(name) || nb_queue_taken(nb, name))
 		return nb_fail(nb, "queue \"%.64s\": the name is taken or no good one",
 			       name);
 	if (strcmp(type, "in") && strcmp(type, "out") && strcmp(type, "data") &&
@@ -609,7 +614,7 @@ int nb_queue_instances(struct nb_program *nb, const char *name, const char *type
 
 	if (!count)
 		return nb_fail(nb, "queue \"%.64s\": at least one instance is needed", name);
-	if (!nb_name_ok(name) || nb_find_queue(nb, name) >= 0 || nb_is_queue_set(nb, name))
+	if (!nb_name_ok(name) || nb_queue_taken(nb, name))
 		return nb_fail(nb, "queue \"%.64s\": the name is taken or no good one", name);
 	for (i = 0; i < count; i++) {
 		if (nb_queue(nb, instances[i], type, owner, num_queues) < 0)

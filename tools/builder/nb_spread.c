@@ -33,16 +33,20 @@ enum neuron_engine nb_spread_engine(const struct nb_plan *plan, const struct nb_
 	return nb_spread_of(plan, node)->owner;
 }
 
+/* The program may have a queue of this name already: a number behind it makes it another one. */
 static int nb_make_queue(struct nb_plan *plan, const struct nb_spread *spread, int single)
 {
 	const char *of = spread == &plan->in ? "" : "_out";
-	unsigned int queues = plan->options.queues ? plan->options.queues : NB_DMA_ENGINES;
-	char name[32];
+	unsigned int queues = plan->options.queues ? plan->options.queues : NB_DMA_ENGINES, again;
+	char base[32], name[48];
 
 	if (single < 0)
-		snprintf(name, sizeof(name), "scheduled%s", of);
+		snprintf(base, sizeof(base), "scheduled%s", of);
 	else
-		snprintf(name, sizeof(name), "scheduled%s_%d", of, single);
+		snprintf(base, sizeof(base), "scheduled%s_%d", of, single);
+	snprintf(name, sizeof(name), "%s", base);
+	for (again = 2; nb_queue_taken(plan->nb, name); again++)
+		snprintf(name, sizeof(name), "%s.%u", base, again);
 	return nb_queue(plan->nb, name, "data", spread->owner, single < 0 ? queues : 1);
 }
 
