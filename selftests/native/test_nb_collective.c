@@ -12,6 +12,8 @@
 #include <cmocka.h>
 
 #include "nb_rig.h"
+#include "neuron/address.h"
+#include "neuron/dma_op.h"
 #include "neuron/neff.h"
 
 static const uint32_t two_ranks[] = { 0, 1 };
@@ -185,6 +187,33 @@ static void a_collective_is_started_once(void **state)
 	}
 }
 
+/* What has started is noted of nb_dma() only. nb_dge() makes no such block, but it can be made. */
+static void a_collective_is_started_by_a_copy(void **state)
+{
+	struct neuron_udma_dge post = {
+		.op = { .op = NEURON_UDMA_OP_COPY, .nr_src = 1, .nr_dst = 1,
+			.src_dtype = NEURON_DTYPE_UINT32, .dst_dtype = NEURON_DTYPE_UINT32,
+			.src.num = { 1, 1, 1, 1 }, .dst.num = { 1, 1, 1, 1 } },
+	};
+	const uint32_t one = htole32(1);
+	struct nb_program *nb = begin();
+
+	(void)state;
+	nb_reg_set(nb, GPSIMD, 5, 1);
+	nb_reg_store(nb, GPSIMD, sum(nb, nb_tmp(nb, "from", 256), nb_tmp(nb, "to", 256)), 0, 0, 5);
+	expect_error(nb,
+		     "a write to \"sum\" starts a collective: in a program with nb_auto() use nb_dma()");
+	nb = begin();
+	post.src[0] = neuron_window_addr(nb_file(nb, "one", &one, sizeof(one)), 0);
+	post.dst[0] = neuron_window_addr(sum(nb, nb_tmp(nb, "from", 256), nb_tmp(nb, "to", 256)),
+					 0);
+	nb_dma_generate(nb, nb_queue(nb, "starts", "dynamic", GPSIMD, 1),
+			nb_file(nb, "post", &post, sizeof(post)), 0,
+			&(struct nb_run_time){ .sem = -1 });
+	expect_error(nb,
+		     "a write to \"sum\" starts a collective: in a program with nb_auto() use nb_dma()");
+}
+
 /* 17 sums on stream 0, but number @barrier is a barrier. Number @late is started last. */
 static struct nb_program *a_barrier_among_sums(unsigned int barrier, unsigned int late)
 {
@@ -285,6 +314,7 @@ int main(void)
 		cmocka_unit_test(starts_by_one_semaphore_are_in_order),
 		cmocka_unit_test(starts_are_in_the_order_of_the_stream),
 		cmocka_unit_test(a_collective_is_started_once),
+		cmocka_unit_test(a_collective_is_started_by_a_copy),
 		cmocka_unit_test(what_ends_by_hand_shares_a_semaphore),
 		cmocka_unit_test(too_many_collectives_are_refused),
 		cmocka_unit_test(a_collective_needs_a_start),

@@ -151,9 +151,16 @@ static bool nb_is_sem_var(const struct nb_program *nb, int var)
 	       nb->var[var - 1].type == NB_VAR_CC_SEM;
 }
 
-/* Semaphores of others: a write tells them something, a read is told something. */
-static void nb_step_sem(struct nb_step *step, bool write)
+/*
+ * Semaphores of others: a write tells them something, a read is told something. Which collectives
+ * have started is only noted of nb_dma() (nb_start_collective()).
+ */
+static void nb_step_sem(struct nb_order *order, struct nb_step *step, int var, bool write)
 {
+	if (write && order->nb->var[var - 1].type == NB_VAR_CC_SEM)
+		nb_fail_at(order->nb, step->engine, step->pc,
+			   "a write to \"%.64s\" starts a collective: in a program with nb_auto() use nb_dma()",
+			   order->nb->var[var - 1].name);
 	if (write)
 		step->release = true;
 	else
@@ -175,7 +182,7 @@ static int nb_step_word(struct nb_order *order, struct nb_step *step)
 	if (!(addr & NEURON_ADDR_WINDOW) || !var || var > order->nb->nr_vars)
 		step->all = true;
 	else if (nb_is_sem_var(order->nb, var))
-		nb_step_sem(step, write);
+		nb_step_sem(order, step, var, write);
 	else if (!known || word.offset + 4 > nb_var_size(order->nb, var))
 		nb_touches(step, nb_area_of_var(order->nb, var), write);
 	else
@@ -324,7 +331,7 @@ static void nb_step_pattern(struct nb_order *order, struct nb_step *step,
 		area = nb_area_of_var(order->nb, var);
 	}
 	if (nb_is_sem_var(order->nb, var)) {
-		nb_step_sem(step, write);
+		nb_step_sem(order, step, var, write);
 		return;
 	}
 	if (reg)
