@@ -59,6 +59,11 @@ def test_matmul(m, k, n, transposed):
     x, y = wide(a, b)
     close(checked(kernels.matmul, a, b, transpose_a=transposed), (x.T if transposed else x) @ y,
           1e-6)
+    dout = numbers(m, n, seed=2)
+    change, = wide(dout)
+    da, db = checked(kernels.matmul_grad, a, b, dout, transpose_a=transposed)
+    close(da, y @ change.T if transposed else change @ y.T, 1e-6)
+    close(db, x @ change if transposed else x.T @ change, 1e-6)
 
 
 def test_a_deep_matmul():
@@ -76,6 +81,11 @@ def test_matmul_in_bfloat16():
 def test_batched_matmul():
     a, b = numbers(3, 70, 40), numbers(3, 40, 90, seed=1)
     close(checked(kernels.batched_matmul, a, b), np.matmul(*wide(a, b)), 1e-6)
+    dout = numbers(3, 70, 90, seed=2)
+    x, y, change = wide(a, b, dout)
+    da, db = checked(kernels.batched_matmul_grad, a, b, dout)
+    close(da, np.matmul(change, y.transpose(0, 2, 1)), 1e-6)
+    close(db, np.matmul(x.transpose(0, 2, 1), change), 1e-6)
 
 
 def softmax(x, axis=-1):
@@ -231,6 +241,8 @@ def test_cross_entropy():
     close(checked(kernels.cross_entropy, logits, labels), -np.log(picked), 2e-6)
     y[np.arange(150), labels] -= 1
     close(checked(kernels.cross_entropy_grad, logits, labels), y, 2e-6)
+    dloss = numbers(150, seed=2)
+    close(checked(kernels.cross_entropy_grad, logits, labels, dloss), y * dloss[:, None], 2e-6)
 
 
 def test_topk():
@@ -319,3 +331,26 @@ def test_a_ring_of_products():
             close(result, whole @ w, 1e-6)
     with pytest.raises(nki.NkiError, match="one list"):
         neuron_emu.run_ranks(kernel, [(xs[0], ws[0], ncc.ReplicaGroup([[0], [1]]))] * 2)
+
+
+def test_gradients_of_a_ring_of_products():
+    xs, ws, douts = ([numbers(*shape, seed=seed + i) for i in range(4)]
+                     for seed, shape in ((0, (40, 200)), (10, (200, 100)), (20, (160, 100))))
+    kernel = kernels.ring_matmul_grad.changed(check=True)
+    changes, whole = wide(*douts), np.concatenate(wide(*xs))
+    dxs = np.split(sum(change @ w.T for change, w in zip(changes, wide(*ws))), 4)
+    for order in ([0, 1, 2, 3], [2, 0, 3, 1]):
+        group = ncc.ReplicaGroup([order])
+        results = neuron_emu.run_ranks(kernel, [(*args, group) for args in zip(xs, ws, douts)])
+        for (dx, dw), expected, change in zip(results, dxs, changes):
+            close(dx, expected, 1e-6)
+            close(dw, whole.T @ change, 1e-6)
+
+
+# No gradient: what is a step of an optimiser, and rounding to MXFP8, which moves in steps.
+NO_GRADIENT = {"adam", "sgd", "mx_matmul"}
+
+
+def test_each_kernel_has_its_gradient():
+    forward = {name for name in kernels.__all__ if not name.endswith("_grad")}
+    assert {name + "_grad" for name in forward - NO_GRADIENT} | forward == set(kernels.__all__)

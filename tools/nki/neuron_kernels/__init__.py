@@ -11,16 +11,17 @@ from .attention_grad import flash_attention_grad
 from .conv import (conv2d, conv2d_grad, max_pool2d, max_pool2d_grad, mean_pool2d,
                    mean_pool2d_grad)
 from .lookup import cross_entropy, cross_entropy_grad, embedding, embedding_grad, topk, topk_grad
-from .matmul import batched_matmul, matmul
+from .matmul import batched_matmul, batched_matmul_grad, matmul, matmul_grad
 from .mx import mx_matmul
 from .norm import layernorm, layernorm_grad, rmsnorm, rmsnorm_grad, softmax, softmax_grad
 from .pointwise import adam, gelu, gelu_grad, sgd, silu, silu_grad
-from .ring import ring_matmul
+from .ring import ring_matmul, ring_matmul_grad
 
 __all__ = [
-    "adam", "batched_matmul", "conv2d", "conv2d_grad", "cross_entropy", "cross_entropy_grad",
-    "embedding", "embedding_grad", "flash_attention", "flash_attention_grad", "gelu", "gelu_grad",
-    "layernorm", "layernorm_grad", "matmul", "max_pool2d", "max_pool2d_grad", "mean_pool2d",
-    "mean_pool2d_grad", "mx_matmul", "ring_matmul", "rmsnorm", "rmsnorm_grad", "rope", "rope_grad",
-    "sgd", "silu", "silu_grad", "softmax", "softmax_grad", "topk", "topk_grad"
+    "adam", "batched_matmul", "batched_matmul_grad", "conv2d", "conv2d_grad", "cross_entropy",
+    "cross_entropy_grad", "embedding", "embedding_grad", "flash_attention", "flash_attention_grad",
+    "gelu", "gelu_grad", "layernorm", "layernorm_grad", "matmul", "matmul_grad", "max_pool2d",
+    "max_pool2d_grad", "mean_pool2d", "mean_pool2d_grad", "mx_matmul", "ring_matmul",
+    "ring_matmul_grad", "rmsnorm", "rmsnorm_grad", "rope", "rope_grad", "sgd", "silu", "silu_grad",
+    "softmax", "softmax_grad", "topk", "topk_grad"
 ]

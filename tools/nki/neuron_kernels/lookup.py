@@ -69,16 +69,21 @@ def cross_entropy(logits, labels):
 
 
 @nki.jit
-def cross_entropy_grad(logits, labels):
-    """The gradient of the logits for a gradient of 1: softmax(logits), less 1 at the label."""
+def cross_entropy_grad(logits, labels, dloss=None):
+    """The gradient of the logits from dloss [n], that of the losses, or from 1 for each of them:
+    softmax(logits), less 1 at the label.
+    """
     n, classes = logits.shape
     out = nl.ndarray(logits.shape, logits.dtype, buffer=nl.shared_hbm)
     for first, count in blocks(n, 128):
         part = slice(first, first + count)
         tile = nl.load(logits[part], nl.float32)
         label = nl.load(labels.reshape((n, 1))[part], nl.float32)
-        nl.store(out[part], nl.subtract(nl.softmax(tile), one_hot(label, classes),
-                                        dtype=logits.dtype))
+        change = nl.subtract(nl.softmax(tile), one_hot(label, classes))
+        if dloss is not None:
+            nisa.tensor_scalar(change, change, nl.multiply,
+                               nl.load(dloss.reshape((n, 1))[part], nl.float32))
+        nl.store(out[part], nl.copy(change, dtype=logits.dtype))
     return out
 
 
