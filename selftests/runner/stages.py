@@ -319,6 +319,13 @@ def coverage(job, name):
     job.run(["gcov", "-o", ".", *(file.name for file in files)], "coverage.txt", cwd=folder)
 
 
+def arm64(suite):
+    """Native tests for arm64, in an emulator of a user's program."""
+    return Several(Command("aarch64", "tools/build/aarch64"),
+                   Native("native-aarch64", suite, "--cross-file", BUILD / "aarch64.ini",
+                          "-Dwerror=true"))
+
+
 def vm_tests(*files):
     """Tests of selftests/vm, the quick ones too."""
     return Pytest("selftests/vm", "not nightly", files)
@@ -368,6 +375,8 @@ LONG = [
           Script("check-kernels", "tools/build/check-kernels")),
     Suite("dkms", "native", 3 * MINUTE, HOUR, "the module builds and installs by DKMS",
           Script("check-dkms", "tools/build/check-dkms")),
+    Suite("aarch64", "vm", 5 * MINUTE, HOUR, "instructions and number formats have the same bits "
+          "on an emulated arm64; the rest of these tests is in check-nightly", arm64("quick-bits")),
     Suite("abi-grown", "vm", 2 * MINUTE, 1300, "a program of version 2.0 beside a later driver",
           OldProgram()),
     Suite("checks", "vm", 2 * MINUTE, 1300, "programs in a machine whose chips check them",
@@ -401,11 +410,9 @@ LONG = [
 NIGHTLY = [
     Suite("mutants", "vm", 15 * MINUTE, HOUR, "the native tests notice one wrong bit",
           Script("mutants", "selftests/long/mutants.py")),
-    Suite("native-aarch64", "vm", 20 * MINUTE, HOUR, "numbers and instructions have the same "
-          "bits on an emulated arm64",
-          Several(Command("aarch64", "tools/build/aarch64"),
-                  Native("native-aarch64", "bits", "--cross-file", BUILD / "aarch64.ini",
-                         "-Dwerror=true"))),
+    Suite("native-aarch64", "vm", 20 * MINUTE, HOUR, "numbers, activation functions and "
+          "instructions have the same bits on an emulated arm64",
+          arm64("bits")),
     Suite("thorough", "vm", 10 * MINUTE, HOUR, "the native tests, with all rounds of what they "
           "draw by chance",
           Native("native-memcheck", "native", env={"NEURON_TEST_THOROUGH": "1"})),
