@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """NEFFs by what they were made of, in the user's cache folder.
 
-Files are written whole and renamed, so that several processes can use the folder at once. Beside
-each NEFF is a digest of it: one that is damaged is not used. When the folder is larger than it may
-be, those that were used least lately go.
+Files are written whole and renamed, so that several processes can use the folder at once. A NEFF
+has a digest of its archive in its header: one that is damaged is not used. When the folder is
+larger than it may be, those that were used least lately go.
 """
 
 import atexit
@@ -26,6 +26,9 @@ FOLDER = "neuron-emu/nki"
 LIMIT = "NEURON_EMU_NKI_CACHE_BYTES"
 MAX_BYTES = 512 << 20
 VERSION = b"1"
+# Of a NEFF (Documentation/libnrt/neff.rst): its header, and the SHA-256 of what is behind it.
+HEADER_BYTES = 1024
+HASH = slice(172, 204)
 # Writing a file takes less than this.
 ABANDONED_S = 3600
 # A process that has found a file loads it within this time.
@@ -111,11 +114,6 @@ def key_of(parts):
     return digest.hexdigest()
 
 
-def _digest_of(path):
-    """Where the digest of a NEFF is."""
-    return path.with_suffix(".sha256")
-
-
 def _state(path):
     """What changes when a file does, of which `path` may be the descriptor."""
     status = os.stat(path)
@@ -128,11 +126,11 @@ def is_whole(path):
         state = _state(path)
         if _whole.get(path) == state:
             return True
-        wanted = _digest_of(path).read_text(encoding="ascii")
         with open(path, "rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != wanted:
+            wanted = file.read(HEADER_BYTES)[HASH]
+            if hashlib.file_digest(file, "sha256").digest() != wanted:
                 return False
-    except (OSError, ValueError):
+    except OSError:
         return False
     _whole[path] = state
     return True
@@ -156,7 +154,7 @@ def _written(path):
     """A file that is there under its name whole or not at all."""
     handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
     try:
-        with open(handle, "w+b", buffering=0) as file:
+        with open(handle, "wb", buffering=0) as file:
             yield file
         os.replace(name, path)
     except BaseException:
@@ -166,16 +164,12 @@ def _written(path):
 
 
 def _keep(place, key, write):
-    """Write a NEFF and its digest to a folder; returns the path."""
+    """Write a NEFF to a folder; returns the path."""
     place.mkdir(parents=True, exist_ok=True)
     path = place / f"{key}.neff"
     with _written(path) as file:
         write(file.fileno())
-        file.seek(0)
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
         state = _state(file.fileno())
-        with _written(_digest_of(path)) as beside:
-            beside.write(digest.encode())
     _whole[path] = state
     return path
 
@@ -200,9 +194,8 @@ def add(key, write):
 
 def sweep(place):
     """Delete what processes have begun to write and did not live to end: files without their
-    name, and digests without their NEFF."""
-    alone = (path for path in place.glob("*.sha256") if not path.with_suffix(".neff").exists())
-    for path in (*place.glob("*.part"), *alone):
+    name."""
+    for path in place.glob("*.part"):
         with contextlib.suppress(OSError):
             if time.time() - path.stat().st_mtime > ABANDONED_S:
                 path.unlink()
@@ -223,8 +216,7 @@ def trim(place):
     for changed, size, path in sorted(files):
         if total <= most or changed > used:
             return
-        for gone in (path, _digest_of(path)):
-            with contextlib.suppress(OSError):
-                gone.unlink()
+        with contextlib.suppress(OSError):
+            path.unlink()
         _whole.pop(path, None)
         total -= size
