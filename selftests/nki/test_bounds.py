@@ -143,6 +143,39 @@ def test_one_row_that_a_register_selects():
         np.testing.assert_array_equal(found[:, 0], want)
 
 
+# Places of CACHE in one row of a view, of which each has its own bound.
+SIDE_BY_SIDE = {
+    "behind one row": lambda x, r: x[1:2, nl.ds(r, 2)],
+    "behind two dimensions of one": lambda x, r: x.reshape((2, 2, 6, 8))[0:1, 1:2, nl.ds(r, 2)],
+    "ap": lambda x, r: x.ap([[48, 1], [8, 2], [1, 8]], offset=48, scalar_offset=r,
+                            indirect_dim=1),
+}
+
+
+@pytest.mark.parametrize("place", [-1, 0, 4, 5, 6])
+def test_places_of_one_row_have_their_own_bounds(place):
+    @nki.jit
+    def kernel(cache, where):
+        register = nisa.register_alloc(nl.load(where))
+        out = nl.full((len(SIDE_BY_SIDE), 2, 8), -1.0, cache.dtype, buffer=nl.shared_hbm)
+        for i, view in enumerate(SIDE_BY_SIDE.values()):
+            x = nl.full((1, 2, 8), -1.0, cache.dtype)
+            source = view(cache[:2].reshape((2, 6, 8)) if i == 2 else cache, register)
+            nisa.dma_copy(x.reshape(source.shape), source, oob_mode=SKIP)
+            nl.store(out[i:i + 1], x)
+        return out
+
+    found = kernel(CACHE, np.array([[place]], np.int32))
+    want = np.full((2, 8), -1, np.float32)
+    for row in range(2):
+        if 0 <= place + row < 6:
+            want[row] = CACHE[1, place + row]
+    # ap() goes on with the block before.
+    before = np.stack([CACHE[0, 5], CACHE[1, 0]]) if place < 0 else want
+    for name, got in zip(SIDE_BY_SIDE, found):
+        np.testing.assert_array_equal(got, before if name == "ap" else want, name)
+
+
 # Lists count from the offset on, to the end of the view: how many rows there are.
 LISTED = {
     "two blocks": (lambda x, v: x[0:2].ap([[8, 2], [1, 8]], offset=48, vector_offset=v,

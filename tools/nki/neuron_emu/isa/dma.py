@@ -127,6 +127,7 @@ def _within(trace, dst, src):
 
 def _as_list(trace, tensor, function):
     """The view with a list of its rows in place of the register that moves them all."""
+    tensor = _by_places(tensor)
     dynamic, rows = tensor.dynamic, tensor.shape[0]
     unit = _listed_unit(tensor)
     if unit is None or dynamic.others or rows > 128:
@@ -162,6 +163,16 @@ def _as_list(trace, tensor, function):
     return NkiTensor(tensor.shape, tensor.dtype, tensor.storage, strides=tensor.strides,
                      offset=tensor.offset - first * unit,
                      dynamic=Dynamic(unit, limit, 0, vector=places))
+
+
+def _by_places(tensor):
+    """The same elements, with the places that the register selects as rows: each has its bound."""
+    first = next((dim for dim, n in enumerate(tensor.shape) if n > 1), 0)
+    if not first or tensor.strides[first] % tensor.dynamic.stride:
+        return tensor
+    return NkiTensor(tensor.shape[first:], tensor.dtype, tensor.storage,
+                     strides=tensor.strides[first:], offset=tensor.offset,
+                     dynamic=tensor.dynamic)
 
 
 def _listed_unit(tensor):
