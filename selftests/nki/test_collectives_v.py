@@ -9,6 +9,7 @@ import nki
 import nki.collectives as ncc
 import nki.isa as nisa
 import nki.language as nl
+from neuron_emu.trace import current
 from test_collectives import ALL, GROUPS, RANKS, like, numbers, of_group, refused, same
 
 SEND_COUNTS, SEND_DISPLS, RECV_COUNTS, RECV_DISPLS = range(4)
@@ -267,3 +268,45 @@ def test_instructions_wait_for_a_collective_on_both_cores(varied, monkeypatch):
 
     nki.jit(kernel)[2].compile((numbers(4, 8)[0], np.zeros((3, 1), np.uint32)), {})
     assert cores == [0, 1]
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_later_collectives_use_the_scratch_of_earlier_ones(cores, monkeypatch):
+    """Each call needs a tensor for what it reads and one for what it writes, on each core."""
+    monkeypatch.setenv("NEURON_PLATFORM_TARGET_OVERRIDE", "trn2")
+    turns, counts = 7, []
+
+    def kernel(a):
+        x = nl.load(a[nl.program_id(0)])
+        out = nl.ndarray((cores, turns, *x.shape), a.dtype, buffer=nl.shared_hbm)
+        for turn in range(turns):
+            part, total = nl.multiply(x, turn + 1.0), nl.ndarray(x.shape, a.dtype)
+            ncc.all_reduce([part], [total], ncc.ReplicaGroup(ALL), nl.add)
+            nl.store(out[nl.program_id(0), turn], total)
+        counts.append(sum(storage.role == "tmp" for storage in current().hbm))
+        return out
+
+    a = numbers(cores, 16, 64)
+    times = np.arange(1, turns + 1, dtype=np.float32)[:, None, None]
+    same(neuron_emu.run_ranks(nki.jit(kernel).changed(check=True)[cores], [(x,) for x in a]),
+         [sum(a)[:, None] * times] * RANKS)
+    # Those of one call and of the next one, and out.
+    assert set(counts) == {2 * 2 * cores + 1}
+
+
+@pytest.mark.parametrize("call, words", [
+    (lambda a, o: ncc.all_reduce([a[0:2], a[2:4]], [o[0:2], o[0:2]], ncc.ReplicaGroup(ALL),
+                                 nl.add), ("all_reduce: dsts are different tensors",)),
+    (lambda a, o: ncc.all_reduce([a[0:2], o[1:3]], [o[1:3], o[4:6]], ncc.ReplicaGroup(ALL),
+                                 nl.add), ("no pair reads what another pair of the call writes",)),
+    (lambda a, o: ncc.all_reduce([a, a.view(nl.int32)], [o, o.view(nl.int32)],
+                                 ncc.ReplicaGroup(ALL), nl.add),
+     ("all_reduce: dsts are different tensors",)),
+])
+def test_equal_parts_are_refused(call, words):
+    def kernel(a):
+        out = like(a)
+        call(a, out)
+        return out
+
+    refused(kernel, words, file="test_collectives_v.py")

@@ -161,6 +161,24 @@ def _tensors(srcs, dsts, function, sbuf=True):
     return list(zip(srcs, dsts))
 
 
+def _different(tensors, function):
+    """No two of a call are the same bytes, but for the src and the dst of a pair."""
+    def place(tensor):
+        if _is_whole(tensor):
+            return id(tensor.storage)
+        return (id(tensor.storage), tensor.offset * tensor.itemsize, tensor.itemsize,
+                *((n, step) for n, step in zip(tensor.shape, tensor.strides) if n > 1))
+
+    written = [place(dst) for _, dst in tensors]
+    if len(set(written)) != len(written):
+        refuse(function, "dsts are different tensors", "one of them twice")
+    for (src, _), own in zip(tensors, written):
+        read = place(src)
+        if read in written and read != own:
+            refuse(function, "no pair reads what another pair of the call writes",
+                   "one of srcs is in dsts of another pair")
+
+
 def _pair(src, dst, function):
     for what, tensor in (("src", src), ("dst", dst)):
         if tensor.buffer is MemoryRegion.psum:
@@ -215,10 +233,23 @@ def _own(trace, tensor, function):
                "copy the tensor to one in nl.shared_hbm first")
 
 
-def _scratch(trace, shape, dtype):
-    if trace.cores == 2:
-        return trace.shared_scratch(shape, dtype)
-    return trace.hbm_tensor(shape, dtype, MemoryRegion.private_hbm, "")
+def _scratch(trace, shape, dtype, use=None):
+    """A tensor of the NEFF for the time of a call.
+
+    It is one of the last call but one, if there is one that was for the same `use`: the data of
+    the last call may still be on its way. Of two cores, only the one that has read it then may
+    write it before both meet.
+    """
+    now = len(trace.collectives)
+    known = trace.scratch.setdefault((shape, dtype, use), [])
+    if known and known[0][0] + 1 < now:
+        tensor = known.pop(0)[1]
+    elif trace.cores == 2:
+        tensor = trace.shared_scratch(shape, dtype)
+    else:
+        tensor = trace.hbm_tensor(shape, dtype, MemoryRegion.private_hbm, "")
+    known.append((now, tensor))
+    return tensor
 
 
 def _source(trace, tensor, function):
@@ -282,23 +313,16 @@ def _is_of_each(trace, src, dst, function):
 
 def _staged(trace, src, dst, shape, kept):
     """Pairs of tensors that the first core moves, one for each core: this one fills its own."""
-    pairs = [(_scratch(trace, src.shape, src.dtype), _scratch(trace, shape, dst.dtype))
-             for _ in range(trace.cores)]
+    pairs = [(_scratch(trace, src.shape, src.dtype, ("src", core)),
+              _scratch(trace, shape, dst.dtype, ("dst", core))) for core in range(trace.cores)]
     transfer.copy(trace, pairs[trace.core][0], src)
     if kept:
         transfer.copy(trace, pairs[trace.core][1], dst)
     return pairs
 
 
-def _lists(tensors, function, reduce):
+def _lists(tensors, reduce):
     """The pairs of each collective: of one type, and as many as it can have."""
-    dsts = [dst.storage for _, dst in tensors]
-    if len(set(map(id, dsts))) != len(dsts):
-        refuse(function, "dsts are different tensors", "one of them twice")
-    if any(src.storage is other and src.storage is not dst.storage
-           for src, dst in tensors for other in dsts):
-        refuse(function, "no pair reads what another pair of the call writes",
-               "one of srcs is in dsts of another pair")
     lists = {}
     for pair in tensors:
         kind = pair[0].dtype if reduce else pair[0].itemsize
@@ -313,6 +337,7 @@ def _do(trace, op, tensors, groups, function, unpack=None, kept=False, reduce=""
     def shape(src, dst):
         return dst.shape if unpack is None else (len(groups[0]),) + src.shape
 
+    _different(tensors, function)
     give = transfer.copy if unpack is None else unpack
     staged = [_staged(trace, src, dst, shape(src, dst), kept)
               if _is_of_each(trace, src, dst, function) else None for src, dst in tensors]
@@ -328,7 +353,7 @@ def _do(trace, op, tensors, groups, function, unpack=None, kept=False, reduce=""
         if into is not dst:
             behind.append((dst, into))
     handle = None
-    for some in _lists(moved, function, reduce):
+    for some in _lists(moved, reduce):
         handle = _start(trace, op, some, groups, function, reduce=reduce, **options)
     if not trace.core:
         for dst, into in behind:

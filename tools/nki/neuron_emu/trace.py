@@ -142,6 +142,8 @@ class Trace:
         self.programs = math.prod(grid)
         self.ranks = ranks
         self.collectives = []
+        # What collectives have used by the way: {what it is: [(collectives before it, tensor)]}
+        self.scratch = {}
         self.program_id = (core,)
         self.inputs = {}
         self.shared = []
