@@ -36,6 +36,52 @@ def double(a):
     return out
 
 
+@nki.jit
+def large_doubles(a):
+    """2 a and 4 a, of which each has 1 MiB."""
+    outs = like(a), like(a)
+    for first in range(0, a.shape[0], 128):
+        x = nl.load(a[first:first + 128])
+        for i, out in enumerate(outs):
+            nl.store(out[first:first + 128], nl.multiply(x, 2.0 + 2 * i))
+    return outs
+
+
+@pytest.mark.parametrize("hold", [lambda x: x, lambda x: x[3:, ::2].T, memoryview])
+def test_memory_of_results_is_used_again_when_nobody_has_them(hold):
+    a = numbers(512, 512)
+    first, second = (hold(x) for x in large_doubles(a))
+    known = [np.array(first), np.array(second)]
+    others = large_doubles(a + 1)
+    for result, factor in zip(others, (2, 4)):
+        np.testing.assert_array_equal(result, (a + 1) * np.float32(factor))
+    np.testing.assert_array_equal(first, known[0])
+    np.testing.assert_array_equal(second, known[1])
+    places = {result.ctypes.data for result in others}
+    kept = list(map(id, run._outputs))
+    del others, result
+    again = large_doubles(a + 2)
+    assert {result.ctypes.data for result in again} == places
+    assert list(map(id, run._outputs)) == kept
+    np.testing.assert_array_equal(again[1], (a + 2) * np.float32(4))
+    np.testing.assert_array_equal(first, known[0])
+
+
+def test_a_result_that_has_changed_is_not_used_again():
+    a = numbers(512, 512)
+    run.close()
+    for change in ({"writeable": False}, {"shape": (256, 1024)}):
+        first, _ = large_doubles(a)
+        if "shape" in change:
+            first.shape = change["shape"]
+        else:
+            first.flags.writeable = False
+        del first
+        for result, factor in zip(large_doubles(a), (2, 4)):
+            assert result.shape == a.shape and result.flags.writeable
+            np.testing.assert_array_equal(result, a * np.float32(factor))
+
+
 def test_parts_of_arguments_have_names_of_their_own():
     @nki.jit
     def kernel(a, a_0, output_0, tmp_1):

@@ -33,6 +33,13 @@ LNC = ("NEURON_LOGICAL_NC_CONFIG", "NEURON_RT_VIRTUAL_CORE_SIZE")
 # Who uses a program holds it: another mode closes the runtime under all programs.
 lock = threading.RLock()
 _loaded = collections.OrderedDict()
+# Arrays of the last large outputs. Memory of one that the caller has let go of is used again: to
+# get new pages from the system takes longer than to fill them.
+_outputs = []
+KEPT_OUTPUTS = 4
+KEPT_BYTES = range(1 << 20, (64 << 20) + 1)
+# What getrefcount() says of what only a list has.
+_ALONE = (lambda some: sys.getrefcount(some[0]))([object()])
 _mode = None
 _chips = 0
 
@@ -144,6 +151,7 @@ def close():
     global _mode
     with lock:
         _loaded.clear()
+        _outputs.clear()
         if _mode is not None:
             nrtpy().reset()
         _mode = None
@@ -181,6 +189,19 @@ def _ended_by_interrupt(execute):
     return results[0]
 
 
+def _output(shape, dtype):
+    """An array for an output, which nobody has; the caller holds `lock`."""
+    for i in range(len(_outputs)):
+        if sys.getrefcount(_outputs[i]) == _ALONE and _outputs[i].shape == shape and \
+                _outputs[i].dtype == dtype and _outputs[i].flags.carray:
+            return _outputs[i]
+    array = np.empty(shape, dtype)
+    if array.nbytes in KEPT_BYTES:
+        _outputs.append(array)
+        del _outputs[:-KEPT_OUTPUTS]
+    return array
+
+
 class Loaded:
     """A NEFF on a core, with tensors for its inputs and outputs.
 
@@ -212,7 +233,7 @@ class Loaded:
     def read(self, name, dtype):
         """The contents of an output."""
         tensor = self.tensors[name]
-        array = np.empty(tensor.shape, dtypes.numpy_dtype(dtype))
+        array = _output(tensor.shape, dtypes.numpy_dtype(dtype))
         self.runtime.read_memory(tensor.tensor_ref, array.ctypes.data, array.nbytes)
         return array
 
