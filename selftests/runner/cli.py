@@ -188,8 +188,8 @@ def run_check(args):
             suites = with_its_build(every, suites)
         lanes.run(suites, choice)
     if any(lanes.left_out):
-        report.say("\nleft out: {} programs and {} cases; {} runs them, too".format(
-            *lanes.left_out, "make check-nightly" if whole else "make check ALL=1"))
+        report.say("\nleft out: {} programs and {} cases, for {}".format(
+            *lanes.left_out, "make check-nightly" if whole else "ALL=1 and make check-nightly"))
     return finish(report, "SUITE", begin)
 
 

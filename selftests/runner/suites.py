@@ -41,14 +41,14 @@ SUITES = [
           "AddressSanitizer and UBSan", asan("native"), whole=420),
     # A fixed address layout: with a random one some kernels leave TSan no room.
     Suite("tsan", "native", 60, 1500,
-          "everything compiles with clang -Werror; the tests of chip and libnrt under "
+          "clang has no warning for any source; the tests of chip and libnrt under "
           "ThreadSanitizer",
           Native("native-tsan", "threads", "-Db_sanitize=thread", "-Dwerror=true",
                  compiler="clang", env=TSAN, wrapper="setarch -R"), needs=("build",), whole=420),
     Suite("qtest", "native", 40, 600, "the device in QEMU without a guest, each generation",
           asan("qtest", **QTEST), needs=("build",), whole=100),
     Suite("embedded", "native", 60, 1500,
-          "the tests of libnrt on chips in the process, three generations, under "
+          "the tests of libnrt on chips in the process, under "
           "AddressSanitizer and UBSan", asan("embedded", sleepy=True), needs=("build",), whole=420),
     Suite("nki", "native", 60, 1500,
           "kernels in Python: traced, built, run on chips in the process",
