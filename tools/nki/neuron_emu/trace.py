@@ -34,6 +34,7 @@ PLACE = slice(4, 10)
 ARGS = 17
 PACK = RECORD.pack
 PACK_HEAD = HEAD.pack
+PACK_BODY = BODY.pack
 PACK_TILE = TILE_HEAD.pack
 NO_ARGS = (0, 0, 0, 0, 0, 0, 0, 0)
 
@@ -107,7 +108,7 @@ class NkiInstruction:
 def body(op0=0, op1=0, op2=0, reduce=0, kinds=(0, 0, 0), numbers=(0, 0, 0), args=NO_ARGS,
          dtype=0):
     """What Trace.put() takes: a record without its head."""
-    return BODY.pack(op0, op1, op2, reduce, *kinds, dtype, *numbers, *args)
+    return PACK_BODY(op0, op1, op2, reduce, *kinds, dtype, *numbers, *args)
 
 
 class Form:
@@ -197,36 +198,17 @@ class Trace:
     def add(self, function, engine, operands, op0=0, op1=0, op2=0, reduce=0, flags=0,
             kinds=(0, 0, 0), numbers=(0, 0, 0), args=NO_ARGS, dtype=0):
         """Append a record; `operands` are packed."""
-        # where(), written out: this is the path of every instruction.
-        frame = sys._getframe(2)
-        while "__neuron_emu__" in frame.f_globals:
-            frame = frame.f_back
-        name = frame.f_code.co_filename
-        number = self.files.get(name)
-        if number is None:
-            number = self.files[name] = len(self.files) + 1
-        records = self.records
-        records.append(PACK(function, engine, len(operands), frame.f_lineno, number, flags, op0,
-                            op1, op2, reduce, *kinds, dtype, *numbers, *args))
-        records.extend(operands)
-        if self.held:
-            self.held.clear()
-        return NkiInstruction(len(records))
+        return self.put(function, engine, len(operands),
+                        PACK_BODY(op0, op1, op2, reduce, *kinds, dtype, *numbers, *args), flags,
+                        operands)
 
     def put(self, function, engine, count, rest, flags=0, operands=()):
         """Append a record of which all but the head is packed; `operands` are those of its `count`
         operands that are not in `rest`.
         """
-        # As in add().
-        frame = sys._getframe(2)
-        while "__neuron_emu__" in frame.f_globals:
-            frame = frame.f_back
-        name = frame.f_code.co_filename
-        number = self.files.get(name)
-        if number is None:
-            number = self.files[name] = len(self.files) + 1
+        number, line = self.where()
         records = self.records
-        records.append(PACK_HEAD(function, engine, count, frame.f_lineno, number, flags) + rest)
+        records.append(PACK_HEAD(function, engine, count, line, number, flags) + rest)
         records += operands
         if self.held:
             self.held.clear()
