@@ -58,7 +58,10 @@ ARROW = """(() => {
              eventX: box.x + (x1 + xOf(endOf(i))) / 2, eventY: box.y + y1 + (beside[i] ? 8 : -8) };
   }
 })()"""
-READY = "Number(document.documentElement.dataset.ready)"
+READY = "Number(document.documentElement?.dataset.ready)"
+DETAIL = "document.getElementById('detail')?.textContent"
+# Events of the protocol that a page is not to cause.
+COMPLAINTS = ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded")
 VIEW = """({
   from: state.from, to: state.to, last, range: element("range").textContent,
   x: canvas.getBoundingClientRect().x + 700, y: canvas.getBoundingClientRect().y + 40,
@@ -90,48 +93,30 @@ def record(folder):
 def repeat(profile, count, path):
     """Write the events of a profile again and again, each round later, until there are `count`.
 
-    Each takes another time, up to a half less, so that the page cannot be written as one round."""
-    chance = random.Random(1)
-
-    def later_times(match, by):
-        begin, end = int(match[1]), int(match[2])
-        less = chance.randrange(max(1, (end - begin) // 2))
-        return f'"begin_ns":{begin + by},"end_ns":{end + by - less}'
-
+    The time between two moments of a round is another one each time, so that the page cannot be
+    written as one round."""
     first, *events = profile.read_text().splitlines()
-    head = json.loads(first)
-    span, rounds = head["end_ns"] - head["start_ns"], -(-count // len(events))
-    head |= {"events": count, "end_ns": head["start_ns"] + span * rounds}
-    with path.open("w") as file:
-        file.write(json.dumps(head, separators=(",", ":")) + "\n")
-        for number in range(count):
-            later, at = divmod(number, len(events))
-            file.write(TIMES.sub(lambda match, by=later * span: later_times(match, by),
-                                 events[at]) + "\n")
+    found = [TIMES.search(event) for event in events]
+    assert all(found), "an event has no times"
+    moments = sorted({int(match[part]) for match in found for part in (1, 2)})
+    chance, begin, lines = random.Random(1), moments[0], []
+    while len(lines) < count:
+        at, now = {}, begin
+        for before, moment in zip([moments[0], *moments], moments):
+            now += chance.randint((moment - before) // 2, moment - before)
+            at[moment] = now
+        lines += [f'{event[:match.start()]}"begin_ns":{at[int(match[1])]},'
+                  f'"end_ns":{at[int(match[2])]}{event[match.end():]}'
+                  for event, match in zip(events, found)]
+        begin = now
+    head = json.loads(first) | {"events": count, "start_ns": moments[0], "end_ns": begin}
+    path.write_text("\n".join([json.dumps(head, separators=(",", ":")), *lines[:count]]) + "\n")
 
 
 def write_page(profile, path):
     """The page of a profile."""
     run(TOOL, "html", profile, "--neff", NEFF, "--source", SOURCES, "--output", path)
     return path
-
-
-def chromium(page, place, *options):
-    """Open a page; what the browser writes. It must not complain."""
-    done = subprocess.run(
-        [*CHROMIUM, "--enable-logging=stderr", *options, f"file://{page}{place}"],
-        capture_output=True, text=True, check=False, timeout=LIMIT)
-    assert done.returncode == 0, f"chromium: exit status {done.returncode}: {done.stderr[-2000:]}"
-    complaints = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-    assert not complaints, complaints[0]
-    return done.stdout
-
-
-def picture(page, place, name):
-    """Rows of (red, green, blue) of what the browser shows."""
-    path = OUT / name
-    chromium(page, place, f"--screenshot={path}")
-    return read_png(path.read_bytes())
 
 
 def paeth(left, above, corner):
@@ -199,12 +184,14 @@ class Browser:
             pass_fds=(theirs, ours), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(theirs)
         os.close(ours)
-        self.number, self.bytes, self.session = 0, b"", {}
+        self.number, self.bytes, self.session, self.complaints = 0, b"", {}, []
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         self.session = {"sessionId": self.ask("Target.attachToTarget", targetId=target,
                                               flatten=True)["sessionId"]}
         self.ask("Page.enable")
         self.ask("Performance.enable", timeDomain="threadTicks")
+        self.ask("Runtime.enable")
+        self.ask("Log.enable")
 
     def close(self):
         """End the browser."""
@@ -224,23 +211,26 @@ class Browser:
         return json.loads(message)
 
     def ask(self, method, **parameters):
-        """The result of a request; events before it are dropped."""
+        """The result of a request; of what comes before it only complaints are kept."""
         self.number += 1
         os.write(self.to, json.dumps({"id": self.number, "method": method, "params": parameters,
                                       **self.session}).encode() + b"\0")
         while True:
             message = self._next()
+            if message.get("method") in COMPLAINTS:
+                self.complaints.append(message["params"])
             if message.get("id") == self.number:
                 assert "error" not in message, f"{method}: {message}"
                 return message["result"]
 
-    def open(self, page, place=""):
-        """Open a page; milliseconds until there was a picture of it."""
+    def open(self, page, place="", ready=READY):
+        """Open a page; milliseconds until there was a picture of it. `ready` is true then."""
         begin = time.monotonic()
         # What has the same path is another place of the same page, which is not loaded again.
         self.ask("Page.navigate", url="about:blank")
         self.ask("Page.navigate", url=f"file://{page}{place}")
-        while self.value("document.readyState") != "complete":
+        while not self.value(ready):
+            assert time.monotonic() - begin < LIMIT, "the page is not ready"
             time.sleep(0.01)
         self.png()
         return round((time.monotonic() - begin) * 1000)
@@ -295,28 +285,42 @@ class Timeline:
 
     def shows_lanes(self):
         """The picture has engines and queues, and nothing that is selected."""
-        rows = picture(self.page, "#theme=light", "lanes.png")
+        rows = self._picture("#theme=light", "lanes.png")
         assert count(rows, QUEUE) > 3000, "there are no queues"
         assert count(rows, TENSOR) > 20, "there is no tensor engine"
         assert count(rows, PATH) == 0, "there is a critical path that nobody wanted"
 
     def shows_the_critical_path(self):
         """What is on it has its colour."""
-        rows = picture(self.page, "#theme=light&path", "path.png")
+        rows = self._picture("#theme=light&path", "path.png")
         assert count(rows, PATH) > 3000, "there is no critical path"
 
     def is_dark(self):
         """Most of the page is dark then."""
-        rows = picture(self.page, "#theme=dark", "dark.png")
+        rows = self._picture("#theme=dark", "dark.png")
         assert count(rows, (0x12, 0x17, 0x1d)) > 400_000, "the page is not dark"
 
     def finds_a_line(self):
         """A search selects an event, says what it waited for, and shows its line of the source."""
-        dom = chromium(self.page, "#search=matmul.s:49&hit=2", "--dump-dom")
+        with self._browser() as browser:
+            browser.open(self.page, "#search=matmul.s:49&hit=2")
+            dom = browser.value("document.documentElement.outerHTML")
         assert "2 of 2" in dom, "the search does not find both copies"
         chosen = re.search(r'<tr class="cost on".*?</tr>', dom)
         assert chosen and ">49</td>" in chosen[0], "line 49 of the source is not selected"
         assert "matmul.s:43" in dom, "the cause of the wait is missing"
+
+    def says_why_it_shows_nothing(self):
+        """A line, where a column is damaged and where the browser cannot unpack."""
+        page, damaged = self.page.read_text(), OUT / "damaged.html"
+        for old, new in ((r'(id="column-\w+">.{40}).*?<', r"\1<"),
+                         (r'(id="column-\w+">)....', r"\1AAAA")):
+            changed, times = re.subn(old, new, page, count=1)
+            assert times == 1 and changed != page
+            damaged.write_text(changed)
+            self._expect_failure(damaged, "The profile cannot be shown: ")
+        self._expect_failure(self.page, "this browser lacks DecompressionStream",
+                             "delete globalThis.DecompressionStream")
 
     def draws_arrows(self):
         """From the cause of a wait to what waited; "a" takes them away, and a click brings one."""
@@ -409,12 +413,27 @@ class Timeline:
 
     @contextlib.contextmanager
     def _browser(self):
-        """A browser that is ended in any case."""
+        """A browser that is ended in any case. Its pages must not complain."""
         browser = Browser()
         try:
             yield browser
+            assert not browser.complaints, browser.complaints[0]
         finally:
             browser.close()
+
+    def _picture(self, place, name):
+        """Rows of (red, green, blue) of what the page shows."""
+        with self._browser() as browser:
+            browser.open(self.page, place)
+            return browser.rows(name)
+
+    def _expect_failure(self, page, line, script=""):
+        """The page says only this line. `script` runs before those of the page."""
+        with self._browser() as browser:
+            browser.ask("Page.addScriptToEvaluateOnNewDocument", source=script)
+            browser.open(page, ready=DETAIL)
+            assert line in browser.value(DETAIL), browser.value(DETAIL)
+            assert not browser.value(READY), "it is shown nevertheless"
 
 
 def main():

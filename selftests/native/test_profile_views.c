@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include <cmocka.h>
 
-#include "pack.h"
 #include "profile_rig.h"
 
 #define VECTOR	NEURON_ENGINE_VECTOR
@@ -102,39 +102,20 @@ static char *script(const char *page, const char *tag)
 	return strndup(at, (size_t)(strstr(at, "</script>") - at));
 }
 
-static uint32_t next_number(const uint8_t **at, const uint8_t *end)
+/* The @nr numbers that @packed holds, for the caller to free. */
+static uint32_t *unpack(const uint8_t *packed, size_t size, uint32_t nr)
 {
-	unsigned int shift = 0;
-	uint32_t value = 0;
+	uint8_t *bytes = malloc(nr * sizeof(uint32_t));
+	uint32_t *number = calloc(nr, sizeof(*number));
+	uLongf nr_bytes = nr * sizeof(*number), i;
 
-	do {
-		assert_true(*at < end && shift < 32);
-		value |= (uint32_t)(**at & 0x7f) << shift;
-		shift += 7;
-	} while (*(*at)++ & 0x80);
-	return value;
-}
-
-/* The @nr numbers that @bytes are packed from, for the caller to free. */
-static uint32_t *unpack(const uint8_t *bytes, size_t size, uint32_t nr)
-{
-	uint32_t *number = malloc((nr + 1) * sizeof(*number)), to = 0, count, distance;
-	const uint8_t *end = bytes + size;
-
+	assert_non_null(bytes);
 	assert_non_null(number);
-	while (to < nr) {
-		count = next_number(&bytes, end);
-		assert_true(count <= nr - to);
-		while (count--)
-			number[to++] = next_number(&bytes, end);
-		if (to == nr)
-			break;
-		count = next_number(&bytes, end);
-		distance = next_number(&bytes, end);
-		assert_true(count <= nr - to && distance && distance <= to);
-		for (; count--; to++)
-			number[to] = number[to - distance];
-	}
+	assert_int_equal(uncompress(bytes, &nr_bytes, packed, size), Z_OK);
+	assert_int_equal(nr_bytes % nr, 0);
+	for (i = 0; i < nr_bytes; i++)
+		number[i % nr] |= (uint32_t)bytes[i] << i / nr * 8;
+	free(bytes);
 	return number;
 }
 
@@ -174,47 +155,6 @@ static uint32_t *read_causes(const char *page, uint32_t events)
 	for (i = 0; i < events; i++)
 		cause[i] = cause[i] ? i - (cause[i] >> 1 ^ -(cause[i] & 1)) : PROFILE_NONE;
 	return cause;
-}
-
-/* Numbers of @kind: by chance, few of them, in rounds, or with a change now and then. */
-static uint32_t some_number(unsigned int kind, uint32_t i, uint64_t *x)
-{
-	*x = *x * 6364136223846793005ull + 1442695040888963407ull;
-	switch (kind) {
-	case 0:
-		return (uint32_t)(*x >> (32 + *x % 32));
-	case 1:
-		return *x >> 63;
-	case 2:
-		return i % 37 * 1000003;
-	default:
-		return *x >> 58 ? i % 7 : (uint32_t)(*x >> 32);
-	}
-}
-
-static void packed_numbers_come_back(void **state)
-{
-	static const uint32_t sizes[] = { 0, 1, 2, 3, 4, 63, 1000, 70000 };
-	uint32_t *number = malloc(70000 * sizeof(*number)), *back, i, s;
-	struct pack pack = { 0 };
-	unsigned int kind;
-	uint64_t x = 7;
-
-	(void)state;
-	assert_non_null(number);
-	for (kind = 0; kind < 4; kind++)
-		for (s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
-			for (i = 0; i < sizes[s]; i++)
-				number[i] = some_number(kind, i, &x);
-			assert_int_equal(pack_numbers(&pack, number, sizes[s]), 0);
-			back = unpack(pack.byte, pack.nr, sizes[s]);
-			assert_memory_equal(back, number, sizes[s] * sizeof(*number));
-			free(back);
-			if (kind == 2 && sizes[s] == 70000)
-				assert_true(pack.nr < 300);
-		}
-	free(pack.byte);
-	free(number);
 }
 
 static char *page_of(const struct profile *profile, const char *folder)
@@ -397,7 +337,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FRESH(a_trace),
-		cmocka_unit_test(packed_numbers_come_back),
 		FRESH(a_page),
 		FRESH(a_page_with_source),
 		FRESH(json_of_views),

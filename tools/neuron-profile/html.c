@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * A page with a timeline: page.html with the script page.js and, between both, the profile. What
- * is long is in packed columns (pack.h), in base64: most of the time that a browser takes goes into
+ * is long is in columns, deflated and in base64: most of the time that a browser takes goes into
  * reading them as HTML, so they are to be short. The rest is JSON.
  */
 #include <inttypes.h>
@@ -9,8 +9,8 @@
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
-#include "pack.h"
 #include "page.inc"
 #include "view.h"
 
@@ -29,7 +29,7 @@ struct name {
  * @name_of: name of each event
  * @tree, @names, @nr_names: all names; by their text, and by number
  * @unit_ns: of a time: 1, unless the execution takes longer than 2^32 ns
- * @number, @pack: the column under work
+ * @number, @bytes, @packed: the column under work: as numbers, as bytes, and deflated
  */
 struct page {
 	const struct profile *profile;
@@ -44,7 +44,8 @@ struct page {
 	uint32_t nr_names;
 	uint64_t unit_ns;
 	uint32_t *number;
-	struct pack pack;
+	uint8_t *bytes;
+	uint8_t *packed;
 	struct nrt_error *error;
 };
 
@@ -195,28 +196,50 @@ static uint32_t made_small(const struct page *page, enum column column, uint32_t
 }
 
 #define CHUNK	12288	/* bytes at a time: no padding in base64 */
+#define NUMBER	sizeof(uint32_t)
+#define LEVEL	6	/* of zlib */
 
-static void put_base64(struct page *page)
+static void put_base64(struct page *page, size_t size)
 {
 	unsigned char text[CHUNK * 4 / 3 + 4];
 	size_t i, nr;
 
-	for (i = 0; i < page->pack.nr; i += nr) {
-		nr = page->pack.nr - i < CHUNK ? page->pack.nr - i : CHUNK;
-		EVP_EncodeBlock(text, page->pack.byte + i, (int)nr);
+	for (i = 0; i < size; i += nr) {
+		nr = size - i < CHUNK ? size - i : CHUNK;
+		EVP_EncodeBlock(text, page->packed + i, (int)nr);
 		fputs((const char *)text, page->out);
 	}
 }
 
+/*
+ * The low bytes of all numbers, then the next ones, up to the highest that is not 0 everywhere:
+ * bytes of one kind are side by side, as a packer wants them. Returns how many there are.
+ */
+static size_t take_apart(struct page *page)
+{
+	const size_t nr = page->profile->nr_events;
+	uint32_t any = 0, shift;
+	size_t i, to = 0;
+
+	for (i = 0; i < nr; i++)
+		any |= page->number[i];
+	for (shift = 0; shift < 32 && any >> shift; shift += 8)
+		for (i = 0; i < nr; i++)
+			page->bytes[to++] = (uint8_t)(page->number[i] >> shift);
+	return to;
+}
+
 static NRT_STATUS put_column(struct page *page, enum column column)
 {
-	uint32_t i, nr = page->profile->nr_events;
+	const uint32_t nr = page->profile->nr_events;
+	uLongf size = compressBound(nr * NUMBER);
+	uint32_t i;
 
 	for (i = 0; i < nr; i++)
 		page->number[i] = made_small(page, column, i);
-	if (pack_numbers(&page->pack, page->number, nr))
+	if (compress2(page->packed, &size, page->bytes, take_apart(page), LEVEL) != Z_OK)
 		return nrt_error_memory(page->error);
-	put_base64(page);
+	put_base64(page, size);
 	return NRT_SUCCESS;
 }
 
@@ -416,9 +439,11 @@ static NRT_STATUS prepare(struct page *page)
 	page->group = calloc(nr, sizeof(*page->group));
 	page->name_of = calloc(nr, sizeof(*page->name_of));
 	page->names = calloc(nr, sizeof(*page->names));
-	page->number = calloc(nr, sizeof(*page->number));
+	page->number = calloc(nr, NUMBER);
+	page->bytes = malloc(nr * NUMBER);
+	page->packed = malloc(compressBound(nr * NUMBER));
 	if (!page->at || !page->place || !page->group || !page->name_of || !page->names ||
-	    !page->number)
+	    !page->number || !page->bytes || !page->packed)
 		return nrt_error_memory(page->error);
 	page->unit_ns = page->profile->event[page->profile->last].end_ns / UINT32_MAX + 1;
 	sort_events(page);
@@ -449,7 +474,8 @@ NRT_STATUS view_html(const struct profile *profile, const struct source_folders 
 	NRT_STATUS status = put_page(&page, folders);
 
 	tdestroy(page.tree, free_name);
-	free(page.pack.byte);
+	free(page.packed);
+	free(page.bytes);
 	free(page.number);
 	free(page.names);
 	free(page.name_of);

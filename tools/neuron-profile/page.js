@@ -11,37 +11,22 @@ const LANE = 30, WAIT_ALPHA = 0.55, NAMES = 150, AXIS = 26, MAX_ARROWS = 400;
 function bytesOf(text) {
   if (Uint8Array.fromBase64)
     return Uint8Array.fromBase64(text);
-  return Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
+  const letters = atob(text), bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < bytes.length; i++)
+    bytes[i] = letters.charCodeAt(i);
+  return bytes;
 }
 
-// pack.h says how they are packed.
-function unpack(bytes) {
+// html.c takes numbers apart: the low bytes of all of them, then the next ones.
+async function unpack(packed) {
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
   const numbers = new Uint32Array(COUNT);
-  let at = 0, to = 0;
-  const next = () => {
-    let byte = bytes[at++], value = byte & 0x7f;
-    for (let shift = 7; byte > 0x7f; shift += 7) {
-      byte = bytes[at++];
-      value |= (byte & 0x7f) << shift;
-    }
-    return value >>> 0;
-  };
-  const check = ok => {
-    if (!ok)
-      throw new Error("a column of this page is not whole");
-  };
-  while (to < COUNT) {
-    const fresh = next();
-    check(at <= bytes.length && fresh <= COUNT - to);
-    for (const end = to + fresh; to < end; to++)
-      numbers[to] = next();
-    if (to === COUNT)
-      break;
-    const count = next(), distance = next();
-    check(at <= bytes.length && count <= COUNT - to && distance && distance <= to);
-    for (const end = to + count; to < end; to++)
-      numbers[to] = numbers[to - distance];
-  }
+  if (bytes.length % COUNT || bytes.length > 4 * COUNT)
+    throw new Error("a column has another size than the others");
+  for (let shift = 0, at = 0; at < bytes.length; shift += 8)
+    for (let i = 0; i < COUNT; i++)
+      numbers[i] |= bytes[at++] << shift;
   return numbers;
 }
 
@@ -57,25 +42,22 @@ const undo = {
   },
 };
 
-function decode(id) {
-  const node = document.getElementById("column-" + id), numbers = unpack(bytesOf(node.textContent));
+const column = {};
+async function readColumn(id) {
+  const node = document.getElementById("column-" + id);
+  column[id] = await unpack(bytesOf(node.textContent));
   node.remove();
   if (undo[id])
-    undo[id](numbers);
-  return numbers;
+    undo[id](column[id]);
 }
 
-// A column is unpacked when it is needed: the first picture of many events needs two.
-const column = {};
-for (const id of ["begin", "length", "wait", "critical", "cause", "name", "line", "more"])
-  Object.defineProperty(column, id, {
-    configurable: true,
-    get: () => {
-      const value = decode(id);
-      Object.defineProperty(column, id, { value });
-      return value;
-    },
-  });
+async function readColumns() {
+  if (!globalThis.DecompressionStream)
+    throw new Error("this browser lacks DecompressionStream, which Chrome has since version 80, " +
+                    "Firefox since 113, Safari since 16.4");
+  await Promise.all(["begin", "length", "wait", "critical", "cause", "name", "line", "more"]
+                      .map(readColumn));
+}
 
 const endOf = i => column.begin[i] + column.length[i];
 const whyOf = i => column.more[i] & 0xff;
@@ -85,18 +67,20 @@ const whyOf = i => column.more[i] & 0xff;
 const reach = new Float64Array(COUNT), busy = new Float64Array(COUNT);
 const beside = new Uint8Array(COUNT);
 let last = 1;
-for (const lane of profile.lanes) {
-  let until = 0, sum = 0;
-  for (let i = lane.first; i < lane.first + lane.count; i++) {
-    const end = endOf(i);
-    beside[i] = column.begin[i] < until ? 1 : 0;
-    sum += Math.max(0, end - Math.max(until, column.begin[i]));
-    until = Math.max(until, end);
-    reach[i] = until;
-    busy[i] = sum;
-    lane.beside |= beside[i];
+function sumLanes() {
+  for (const lane of profile.lanes) {
+    let until = 0, sum = 0;
+    for (let i = lane.first; i < lane.first + lane.count; i++) {
+      const end = endOf(i);
+      beside[i] = column.begin[i] < until ? 1 : 0;
+      sum += Math.max(0, end - Math.max(until, column.begin[i]));
+      until = Math.max(until, end);
+      reach[i] = until;
+      busy[i] = sum;
+      lane.beside |= beside[i];
+    }
+    last = Math.max(last, until);
   }
-  last = Math.max(last, until);
 }
 
 function laneOf(event) {
@@ -148,7 +132,7 @@ function busyUntil(lane, time) {
 // --- State ---
 
 const state = {
-  from: 0, to: last, top: 0, selected: -1, hovered: -1, arrows: true, path: false,
+  from: 0, to: 1, top: 0, selected: -1, hovered: -1, arrows: true, path: false,
   hits: null, hitNames: null, hitLines: null, hit: -1, file: null, line: -1,
 };
 const canvas = document.getElementById("canvas"), draw = canvas.getContext("2d");
@@ -766,14 +750,23 @@ function readAddress() {
     show(Number(wish.get("from")) / profile.unit_ns, Number(wish.get("to")) / profile.unit_ns);
 }
 
-document.title = element("title").textContent = `${profile.model}, ${profile.chip}`;
-showFiles();
-showDetail();
-listen();
-readColours();
-paint();
-readAddress();
-paint();
-// For tests: how long it took from the address to the first picture.
-document.documentElement.dataset.ready = Math.round(performance.now());
-document.documentElement.dataset.events = COUNT;
+async function start() {
+  document.title = element("title").textContent = `${profile.model}, ${profile.chip}`;
+  await readColumns();
+  sumLanes();
+  state.to = last;
+  showFiles();
+  showDetail();
+  listen();
+  readColours();
+  paint();
+  readAddress();
+  paint();
+  // For tests: how long it took from the address to the first picture.
+  document.documentElement.dataset.ready = Math.round(performance.now());
+  document.documentElement.dataset.events = COUNT;
+}
+
+start().catch(error => {
+  element("detail").textContent = `The profile cannot be shown: ${error.message}.`;
+});
