@@ -254,6 +254,8 @@ class Native:
         else:
             self._build(job, "build.ninja")
             names = self._names(job)
+        if not names:
+            raise Broken("no test is left to run")
         # Another compiler is there to show its warnings, so it reads what it need not build, too.
         whole = bool(self.compiler) and not job.choice
         self._build(job, self._targets(names), whole)

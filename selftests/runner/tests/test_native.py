@@ -3,6 +3,7 @@
 
 import json
 import pathlib
+import subprocess
 import sys
 import tempfile
 import types
@@ -85,6 +86,55 @@ class Built(unittest.TestCase):
         job = Job(schedule.Choice("c", ""))
         self.assertEqual(self.build(job, compiler="clang"), "c data")
         self.assertEqual(job.read, ["", ""])
+
+    def test_nothing_left_is_a_mistake(self):
+        job = Job(table="few | * | all | each takes long\n")
+        with self.assertRaisesRegex(schedule.Broken, "no test is left"):
+            self.build(job)
+
+
+class Syntax(unittest.TestCase):
+    """tools/build/syntax, with gcc: one source that is built, one that is not."""
+
+    PROGRAM = pathlib.Path(__file__).resolve().parents[3] / "tools" / "build" / "syntax"
+    NINJA = """
+rule cc
+  command = cc -Wall -Werror -c $in -o $out
+rule made
+  command = echo '#define MADE 1' >$out
+build made.h: made
+build a.o: cc a.c
+build b.o: cc b.c || made.h
+"""
+
+    def read(self, source):
+        """The exit status and the output, when b.c has this text."""
+        (self.root / "b.c").write_text(source)
+        done = subprocess.run([self.PROGRAM, self.root, "a.o"], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False)
+        return done.returncode, done.stdout
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        (self.root / "build.ninja").write_text(self.NINJA)
+        (self.root / "a.c").write_text("int a;\n")
+        (self.root / "compile_commands.json").write_text(json.dumps(
+            [{"directory": str(self.root), "file": f"{name}.c", "output": f"{name}.o",
+              "command": f"ccache cc -Wall -Werror -MD -MQ {name}.o -MF {name}.o.d "
+                         f"-o {name}.o -c {name}.c"} for name in ("a", "b")]))
+
+    def test_a_warning_is_found_and_goes(self):
+        good = '#include "made.h"\nint b = MADE;\n'
+        status, said = self.read(good + "void f(void) { int unused; }\n")
+        self.assertEqual(status, 1, said)
+        self.assertIn("unused", said)
+        status, said = self.read(good)
+        self.assertEqual(status, 0, said)
+        self.assertNotIn("a.c", said)
+        self.assertFalse((self.root / "b.o").exists())
+        self.assertIn("no work to do", self.read(good)[1])
 
 
 if __name__ == "__main__":
