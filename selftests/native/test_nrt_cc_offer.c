@@ -55,6 +55,8 @@ NRT_STATUS nrt_world_gather(struct nrt_world *world, struct nrt_gather *gather,
 {
 	uint32_t rank;
 
+	(void)world;
+	(void)error;
 	nr_meetings++;
 	for (rank = 0; rank < gather->count; rank++) {
 		char *said = (char *)gather->output + rank * gather->size;
@@ -71,6 +73,9 @@ NRT_STATUS nrt_world_gather(struct nrt_world *world, struct nrt_gather *gather,
 
 void nrt_cc_name(char name[NRT_CC_NAME], const char *what, const uint32_t *ranks, uint32_t nr)
 {
+	(void)what;
+	(void)ranks;
+	(void)nr;
 	name[0] = '\0';
 }
 
@@ -128,6 +133,7 @@ static unsigned int meet(unsigned int nr, enum nrt_cc_when when)
 /* Few collectives need one meeting before an execution. */
 static void few_meet_once(void **state)
 {
+	(void)state;
 	assert_int_equal(meet(1, NRT_CC_AT_EXECUTION), 1);
 	assert_int_equal(meet(NRT_CC_FIRST_ITEMS, NRT_CC_AT_EXECUTION), 1);
 	assert_int_equal(meet(NRT_CC_FIRST_ITEMS + 1, NRT_CC_AT_EXECUTION), 2);
@@ -139,6 +145,7 @@ static void few_meet_once(void **state)
 /* As many as a model can have come in pieces, the last of which is shorter. */
 static void many_come_in_pieces(void **state)
 {
+	(void)state;
 	assert_in_range(meet(ITEMS, NRT_CC_AT_LOAD), 3, ITEMS / 2);
 	assert_in_range(meet(ITEMS - 1, NRT_CC_AT_EXECUTION), 3, ITEMS / 2);
 }

@@ -20,6 +20,7 @@ static unsigned int nr_written;
 
 NRT_STATUS nrt_status_of_errno(int ret)
 {
+	(void)ret;
 	return NRT_FAILURE;
 }
 
@@ -34,6 +35,7 @@ static void put(uint32_t core, const struct drm_neuron_array *array)
 
 static int write_windows(struct nrt_chip *chip, struct drm_neuron_windows *windows)
 {
+	(void)chip;
 	put(windows->core, &windows->windows);
 	nr_written++;
 	return 0;
@@ -107,6 +109,7 @@ static void few_changes_come_along(void **state)
 {
 	struct rig rig;
 
+	(void)state;
 	set_up(&rig);
 	assert_int_equal(submit(&rig, WINDOWS, 1), 0);
 	assert_int_equal(nr_written, CORES);
@@ -122,6 +125,7 @@ static void many_changes_are_written_before(void **state)
 {
 	struct rig rig;
 
+	(void)state;
 	set_up(&rig);
 	submit(&rig, WINDOWS, 1);
 	assert_true(CORES * WINDOWS > NRT_MAX_CHANGES);
