@@ -23,11 +23,11 @@
 #include <drm/drm_print.h>
 
 #include "drm/neuron_accel.h"
+#include "neuron_block.h"
 #include "neuron_compat.h"
 #include "neuron/generation.h"
 #include "neuron/job.h"
 
-struct dma_pool;
 struct drm_neuron_link_info;
 struct drm_printer;
 struct neuron_claim;
@@ -335,11 +335,11 @@ struct neuron_counters {
  * @accounts: accounts of who has claims or open files (neuron_account.c)
  * @core: NeuronCores; CC-cores from NEURON_MAX_CORES on (neuron_unit())
  * @job_ops: what cores and claims want of jobs (neuron_core.h)
- * @job_pool: job blocks (neuron_job.c)
+ * @job_blocks: for jobs (neuron_job.c)
  * @last_gang: number of the gang submitted last, for the device
  * @has_groups: it knows time groups
  * @group_lock: held for the two writes that end a time group; innermost
- * @settle_pool: settle records (neuron_times.c)
+ * @settle_blocks: for settle records (neuron_times.c)
  * @nr_live: number of jobs, window tables and pages of lists that exist
  * @live_wait: woken when a job, a transfer, a window table or a list is freed, or a core dump is
  *	published
@@ -418,11 +418,11 @@ struct neuron_device {
 	struct list_head accounts;
 	struct neuron_core core[NEURON_MAX_UNITS];
 	const struct neuron_job_ops *job_ops;
-	struct dma_pool *job_pool;
+	struct neuron_blocks job_blocks;
 	atomic64_t last_gang;
 	bool has_groups;
 	spinlock_t group_lock; /* NEURON_CTL_GROUP_END */
-	struct dma_pool *settle_pool;
+	struct neuron_blocks settle_blocks;
 	atomic_t nr_live;
 	wait_queue_head_t live_wait;
 	wait_queue_head_t grant_wait;

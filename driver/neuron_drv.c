@@ -192,9 +192,7 @@ static int neuron_init(struct neuron_device *ndev)
 	ret = neuron_claims_init(ndev);
 	if (ret)
 		return ret;
-	ret = neuron_jobs_init(ndev);
-	if (ret)
-		goto err_claims;
+	neuron_jobs_init(ndev);
 	ret = neuron_dump_init(ndev);
 	if (ret)
 		goto err_jobs;
@@ -217,7 +215,6 @@ err_dump:
 	neuron_dump_fini(ndev);
 err_jobs:
 	neuron_jobs_fini(ndev);
-err_claims:
 	neuron_claims_fini(ndev);
 	return ret;
 }

@@ -4,7 +4,6 @@
  */
 #include <linux/dma-fence.h>
 #include <linux/dma-mapping.h>
-#include <linux/dmapool.h>
 #include <linux/err.h>
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -18,7 +17,7 @@
 #include "neuron_times.h"
 #include "neuron_trace.h"
 
-/* Job blocks with this many queues come from the pool: 1 KiB. */
+/* Up to this many queues a job block is a &struct neuron_block: 1 KiB. */
 #define NEURON_POOL_QUEUES	23
 
 static size_t neuron_job_block_size(unsigned int nr_queues)
@@ -42,13 +41,18 @@ static int neuron_job_block_alloc(struct neuron_job *job)
 {
 	struct neuron_device *ndev = job->cc->core->ndev;
 
-	if (job->nr_queues <= NEURON_POOL_QUEUES)
-		job->hw = dma_pool_zalloc(ndev->job_pool, GFP_KERNEL, &job->dma);
-	else
+	if (job->nr_queues <= NEURON_POOL_QUEUES) {
+		job->block = neuron_block_get(&ndev->job_blocks);
+		if (!job->block)
+			return -ENOMEM;
+		job->hw = job->block->cpu;
+		job->dma = job->block->dma;
+	} else {
 		job->hw = dma_alloc_coherent(ndev->drm.dev,
 					     neuron_job_block_size(job->nr_queues),
 					     &job->dma, GFP_KERNEL_ACCOUNT |
 					     __GFP_NOWARN);
+	}
 	return job->hw ? 0 : -ENOMEM;
 }
 
@@ -58,8 +62,8 @@ static void neuron_job_block_free(struct neuron_job *job)
 
 	if (!job->hw)
 		return;
-	if (job->nr_queues <= NEURON_POOL_QUEUES)
-		dma_pool_free(ndev->job_pool, job->hw, job->dma);
+	if (job->block)
+		neuron_block_put(&ndev->job_blocks, job->block);
 	else
 		dma_free_coherent(ndev->drm.dev,
 				  neuron_job_block_size(job->nr_queues),
@@ -770,26 +774,18 @@ static const struct neuron_job_ops neuron_job_ops = {
 	.quit = neuron_times_quit,
 };
 
-int neuron_jobs_init(struct neuron_device *ndev)
+void neuron_jobs_init(struct neuron_device *ndev)
 {
-	int ret;
-
 	ndev->job_ops = &neuron_job_ops;
 	/* The device may remember gangs of an earlier driver. */
 	atomic64_set(&ndev->last_gang, (u64)get_random_u32() << 32);
-	ndev->job_pool = dma_pool_create("neuron-jobs", ndev->drm.dev,
-					 neuron_job_block_size(NEURON_POOL_QUEUES),
-					 NEURON_JOB_ALIGN, 0);
-	if (!ndev->job_pool)
-		return -ENOMEM;
-	ret = neuron_times_init(ndev);
-	if (ret)
-		dma_pool_destroy(ndev->job_pool);
-	return ret;
+	neuron_blocks_init(&ndev->job_blocks, ndev->drm.dev,
+			   neuron_job_block_size(NEURON_POOL_QUEUES));
+	neuron_times_init(ndev);
 }
 
 void neuron_jobs_fini(struct neuron_device *ndev)
 {
 	neuron_times_fini(ndev);
-	dma_pool_destroy(ndev->job_pool);
+	neuron_blocks_fini(&ndev->job_blocks);
 }

@@ -80,6 +80,7 @@ struct neuron_time;
  *	neuron_core.reset_lock
  * @fence: signalled when the hardware is done with the job
  * @result: how it ended, with a reference
+ * @block: where @hw is, or NULL: @hw is too large for a block
  * @hw: job block, followed by the queue table and the window of the trace; coherent memory
  * @dma: bus address of @hw
  * @nr_queues: entries of the queue table
@@ -111,6 +112,7 @@ struct neuron_job {
 	bool cancelled;
 	struct dma_fence *fence;
 	struct neuron_result *result;
+	struct neuron_block *block;
 	struct neuron_hw_job *hw;
 	dma_addr_t dma;
 	unsigned int nr_queues;
@@ -191,10 +193,8 @@ neuron_job_trace_window(struct neuron_job *job)
 /**
  * neuron_jobs_init() - set up jobs, and tell the cores of them
  * @ndev: device; its cores are not set up yet
- *
- * Return: 0 or -ENOMEM.
  */
-int neuron_jobs_init(struct neuron_device *ndev);
+void neuron_jobs_init(struct neuron_device *ndev);
 
 /**
  * neuron_jobs_fini() - free what neuron_jobs_init() has made

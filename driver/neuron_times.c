@@ -4,7 +4,6 @@
  */
 #include <linux/delay.h>
 #include <linux/dma-fence.h>
-#include <linux/dmapool.h>
 #include <linux/err.h>
 #include <linux/jiffies.h>
 #include <linux/pci.h>
@@ -54,8 +53,8 @@ static_assert(sizeof(struct neuron_hw_time_group) == sizeof(struct neuron_hw_win
  * @told: the device knows that its group lacks a member, since after the job has ended
  * @hw_id: id of the job for the device
  * @result: of the job, with a reference once the job has ended; NULL with @cc
+ * @block: where @hw is
  * @hw: settle record
- * @dma: bus address of @hw
  */
 struct neuron_time {
 	struct list_head link;
@@ -70,8 +69,8 @@ struct neuron_time {
 	bool told;
 	u64 hw_id;
 	struct neuron_result *result;
+	struct neuron_block *block;
 	struct neuron_hw_settle *hw;
-	dma_addr_t dma;
 };
 
 #define NEURON_TIME_BYTES	(sizeof(struct neuron_time) + sizeof(struct neuron_hw_settle))
@@ -98,9 +97,10 @@ static struct neuron_time *neuron_time_create(struct neuron_claim_core *cc)
 	time = kzalloc(sizeof(*time), GFP_KERNEL_ACCOUNT);
 	if (!time)
 		goto err_charge;
-	time->hw = dma_pool_zalloc(cc->core->ndev->settle_pool, GFP_KERNEL, &time->dma);
-	if (!time->hw)
+	time->block = neuron_block_get(&cc->core->ndev->settle_blocks);
+	if (!time->block)
 		goto err_free;
+	time->hw = time->block->cpu;
 	time->core = cc->core;
 	time->cc = cc;
 	time->user.lacks = neuron_time_lacks;
@@ -125,7 +125,7 @@ void neuron_time_free(struct neuron_time *time)
 		core->times.nr--;
 		spin_unlock_irq(&core->lock);
 	}
-	dma_pool_free(core->ndev->settle_pool, time->hw, time->dma);
+	neuron_block_put(&core->ndev->settle_blocks, time->block);
 	neuron_series_put(time->series);
 	if (time->cc)
 		neuron_claim_uncharge(time->cc->claim, NEURON_TIME_BYTES);
@@ -207,7 +207,7 @@ static void neuron_times_block(struct neuron_job *job)
 	*(struct neuron_hw_time_group *)neuron_job_trace_window(job) =
 		(struct neuron_hw_time_group){
 			.group = cpu_to_le64(group),
-			.settle = cpu_to_le64(neuron_host_addr(ndev, time->dma)),
+			.settle = cpu_to_le64(neuron_host_addr(ndev, time->block->dma)),
 			.size = cpu_to_le32(neuron_series_members(time->series)),
 			.index = cpu_to_le32(time->index),
 		};
@@ -564,7 +564,7 @@ void neuron_times_quit(struct neuron_core *core, unsigned long end)
 
 /* Set-up. */
 
-int neuron_times_init(struct neuron_device *ndev)
+void neuron_times_init(struct neuron_device *ndev)
 {
 	unsigned int i;
 
@@ -573,10 +573,7 @@ int neuron_times_init(struct neuron_device *ndev)
 		INIT_WORK(&neuron_unit(ndev, i)->times.work, neuron_times_work);
 		init_waitqueue_head(&neuron_unit(ndev, i)->times.wait);
 	}
-	ndev->settle_pool = dma_pool_create("neuron-settles", ndev->drm.dev,
-					    sizeof(struct neuron_hw_settle),
-					    sizeof(struct neuron_hw_settle), 0);
-	return ndev->settle_pool ? 0 : -ENOMEM;
+	neuron_blocks_init(&ndev->settle_blocks, ndev->drm.dev, sizeof(struct neuron_hw_settle));
 }
 
 void neuron_times_fini(struct neuron_device *ndev)
@@ -590,7 +587,7 @@ void neuron_times_fini(struct neuron_device *ndev)
 		disable_work_sync(&core->times.work);
 		neuron_times_free_done(core);
 	}
-	dma_pool_destroy(ndev->settle_pool);
+	neuron_blocks_fini(&ndev->settle_blocks);
 }
 
 /* TIMES */

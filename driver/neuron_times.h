@@ -142,10 +142,8 @@ void neuron_times_quit(struct neuron_core *core, unsigned long end);
 /**
  * neuron_times_init() - set up what jobs in time groups need
  * @ndev: device; its cores are placed
- *
- * Return: 0 or -ENOMEM.
  */
-int neuron_times_init(struct neuron_device *ndev);
+void neuron_times_init(struct neuron_device *ndev);
 
 /**
  * neuron_times_fini() - free what neuron_times_init() has made, and what the cores still keep

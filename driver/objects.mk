@@ -6,6 +6,7 @@ neuron-objects := neuron_device.o \
 	neuron_irq.o \
 	neuron_ioctl.o \
 	neuron_account.o \
+	neuron_block.o \
 	neuron_event.o \
 	neuron_listener.o
 
