@@ -23,8 +23,9 @@ struct neuron_core_memory;
  *
  * Cores. A NeuronCore or a CC-core is a &struct neuron_core. It runs one job at a time, which a
  * scheduler of its own gives it (neuron_fence.h). The job begins with a doorbell. It ends when
- * the chip has written the completion record and raised the interrupt, and the hard interrupt
- * handler signals the fence. neuron_core_reset_locked() ends a job that does not end by itself.
+ * the chip has written the completion record. Whoever sees that first signals the fence: the one
+ * who rang, if the record is there when the doorbell returns, or else the hard interrupt handler.
+ * neuron_core_reset_locked() ends a job that does not end by itself.
  * The chip then stops the engines and queues of this core, and zeroes its memories; other cores
  * do not notice. A core that does not answer its reset is *wedged*. Bus mastering is switched off
  * at once (neuron_bus_cut()), so that nothing of it writes to freed memory, and the whole device

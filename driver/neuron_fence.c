@@ -94,8 +94,8 @@ static const char *neuron_fence_timeline_name(struct dma_fence *fence)
 /*
  * A fence has no owner field, and may be put after the device is gone: from a sync file, or by
  * another driver's reservation object. So it holds the module itself. The last instructions of
- * this function run without that reference. The module is unloaded no earlier than an RCU grace
- * period after its exit function, which comes after that.
+ * this function run without that reference. If the task is preempted there and stays so until the
+ * module is gone, it returns to nothing. Every fence that is put by others has this gap.
  */
 static void neuron_fence_release(struct dma_fence *fence)
 {
