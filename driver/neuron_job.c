@@ -20,6 +20,9 @@
 /* Up to this many queues a job block is a &struct neuron_block: 1 KiB. */
 #define NEURON_POOL_QUEUES	23
 
+/* A block is aligned to its size, and the other ones to a page. */
+static_assert(sizeof(struct neuron_hw_job) >= NEURON_JOB_ALIGN);
+
 static size_t neuron_job_block_size(unsigned int nr_queues)
 {
 	return sizeof(struct neuron_hw_job) +
