@@ -343,13 +343,19 @@ def test_disk_without_ext4(tmp_path):
     """One line says that a file system cannot be used; a disk without one can."""
     disk, notes = tmp_path / "disk.img", []
     disk.write_bytes(bytes(1 << 20))
+
+    def about_ext4():
+        # A guest of a busy host may be started again, which is a note as well.
+        return [note for note in notes if "ext4" in note]
+
     with Machine(*SMALL, "--disk", str(disk), note=notes.append) as vm:
-        assert not notes
+        assert not about_ext4()
         # An empty file in its place.
         vm.output("rmmod ext4 && file=$(find /run/modules -name 'ext4.ko*') && "
                   "mount --bind /dev/null $file")
         vm.prepare(["disk"])
-    assert len(notes) == 1 and "ext4 cannot be mounted: modprobe ext4: " in notes[0], notes
+    [said] = about_ext4()
+    assert "ext4 cannot be mounted: modprobe ext4: " in said
 
 
 def test_net(equipped):
