@@ -2,14 +2,17 @@
 """The pause of a migration: how long no machine runs, with much and with little HBM in use.
 
 A machine without a guest (QEMU's qtest) has a chip whose HBM has been written through BAR4. It
-is migrated to a second QEMU on this host, by a socket. QEMU tells the pause ("downtime") itself:
-from the stop of the one machine to the start of the other. QEMU may leave as much memory for the
-pause as it hopes to send in the time "downtime-limit", also of a machine that changes none. So that
-limit is 0 here: the machine stops when nothing is left.
+is migrated to a second QEMU on this host, by a socket. The pause lasts from the moment when the
+one QEMU begins to stop its machine to the moment when the other has started it. Both tell these
+moments in their logs, by a trace event of QEMU; what QEMU calls "downtime" is in whole
+milliseconds and ends before the other machine has loaded its state. QEMU may leave as much memory
+for the pause as it hopes to send in the time "downtime-limit", also of a machine that changes
+none. So that limit is 0 here: the machine stops when nothing is left.
 """
 
 import contextlib
 import pathlib
+import re
 import socket
 import subprocess
 import tempfile
@@ -29,6 +32,8 @@ BAR4_AT = 1 << 36
 CHUNK = 64 << 20
 LITTLE, MUCH = 64 << 20, 4 << 30
 LEFT_MS = 0
+TRACED = "vmstate_downtime_checkpoint"
+STOP, STARTED = "src-downtime-start", "dst-precopy-bh-vm-started"
 GOAL = 1.2
 
 
@@ -47,7 +52,8 @@ class Qemu:
                  "-no-user-config", "-display", "none", "-L", str(tree.build / "vm/firmware"),
                  "-qtest-log", "/dev/null", "-qtest", f"unix:{folder}/{name}-qtest",
                  "-chardev", f"socket,id=mon,path={folder}/{name}-qmp",
-                 "-mon", "chardev=mon,mode=control", "-device", CHIP, *words],
+                 "-mon", "chardev=mon,mode=control", "-device", CHIP,
+                 "-trace", f"enable={TRACED}", "-msg", "timestamp=on", *words],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         try:
             self.qtest, connection = (self.accept(one) for one in listeners)
@@ -100,20 +106,30 @@ class Qemu:
         self.process.wait()
 
 
-def wait_for_end(qemu):
-    """What QEMU tells of the migration when it has ended."""
+def moment(log, checkpoint):
+    """When a QEMU came there, in seconds of the host's clock, or None."""
+    found = re.search(rf"@(\d+\.\d+):{TRACED} {checkpoint}$", log, re.MULTILINE)
+    return float(found[1]) if found else None
+
+
+def wait_for_start(here, there):
+    """Wait until the second machine runs. Milliseconds of the pause."""
     deadline = time.monotonic() + LIMIT_S
     while time.monotonic() < deadline:
-        answer = qemu.qmp.run("query-migrate")
-        if answer.get("status") == "completed":
-            return answer
+        answer = here.qmp.run("query-migrate")
         if answer.get("status") == "failed":
-            raise NotMeasured(f"the migration failed: {qemu.why(answer.get('error-desc'))}")
-        time.sleep(0.02)
+            raise NotMeasured(f"the migration failed: {here.why(answer.get('error-desc'))}")
+        started = moment(there.log.read_text(errors="replace"), STARTED)
+        if started:
+            stopped = moment(here.log.read_text(errors="replace"), STOP)
+            if not stopped:
+                raise NotMeasured(f"QEMU has not traced when it stopped: {here.why('no line')}")
+            return 1000 * (started - stopped)
+        time.sleep(0.1)
     raise NotMeasured(f"the migration has not ended after {LIMIT_S} s")
 
 
-def downtime(tree, size):
+def pause(tree, size):
     """Milliseconds, with so many bytes of HBM in use."""
     with contextlib.ExitStack() as stack:
         folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -126,7 +142,7 @@ def downtime(tree, size):
         here.fill(size)
         here.qmp.run("migrate-set-parameters", max_bandwidth=1 << 34, downtime_limit=LEFT_MS)
         here.qmp.run("migrate", uri=uri)
-        return wait_for_end(here)["downtime"]
+        return wait_for_start(here, there)
 
 
 def measure(trees, progress):
@@ -136,7 +152,7 @@ def measure(trees, progress):
         for size, values in pauses[tree.name].items():
             progress(f"{tree.name}: {size >> 20} MiB, pair {i + 1} of {PAIRS}")
             try:
-                values.append(downtime(tree, size))
+                values.append(pause(tree, size))
             except MachineError as error:
                 raise NotMeasured(str(error)) from error
     return [[figures.figure("migration_pause_4GiB_to_64MiB", "ms", pauses[tree.name][MUCH],
