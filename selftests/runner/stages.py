@@ -410,6 +410,8 @@ LONG = [
 NIGHTLY = [
     Suite("mutants", "vm", 15 * MINUTE, HOUR, "the native tests notice one wrong bit",
           Script("mutants", "selftests/long/mutants.py")),
+    Suite("checkpatch", "vm", 10 * MINUTE, 1800, "checkpatch has no complaint about the C that "
+          "is not the kernel's", Script("checkpatch", "tools/build/style", "checkpatch_user")),
     Suite("native-aarch64", "vm", 20 * MINUTE, HOUR, "numbers, activation functions and "
           "instructions have the same bits on an emulated arm64",
           arm64("bits")),
