@@ -50,8 +50,9 @@ neuron-objects += neuron_coredump.o \
 neuron-objects += neuron_monitor.o \
 	neuron_query.o \
 	neuron_sysfs.o \
-	neuron_debugfs.o \
-	neuron_public.o
+	neuron_debugfs.o
+neuron-objects-$(CONFIG_DRM_ACCEL_NEURON_PUBLIC_SYSFS) := neuron_public.o
+neuron-objects += $(neuron-objects-y)
 
 # life.
 neuron-objects += neuron_reset.o \
