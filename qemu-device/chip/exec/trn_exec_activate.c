@@ -31,11 +31,12 @@ static void activate(void *arg, unsigned int p, size_t first, size_t n,
 {
 	const struct activation *act = arg;
 	const float *carry = trn_exec_carry(act->exec);
+	const float *in = trn_tile_view(&act->src, p, first, n, lines->a);
+	float *out = trn_tile_room(&act->dst, p, first, lines->a);
 
-	trn_tile_load(&act->src, p, first, n, lines->a);
-	trn_act(act->func, lines->a, lines->a, carry[0], carry[1], act->param, n);
-	trn_exec_acc_line(act->exec, p, lines->a, n);
-	trn_tile_store(&act->dst, p, first, n, lines->a);
+	trn_act(act->func, out, in, carry[0], carry[1], act->param, n);
+	trn_exec_acc_line(act->exec, p, out, n);
+	trn_tile_put(&act->dst, p, first, n, out);
 }
 
 /*

@@ -9,6 +9,7 @@
 
 /* @... - arguments after x */
 #define ACT_LOOP(name, ...)						\
+	TRN_NO_ALIAS							\
 	for (i = 0; i < TRN_BLOCK; i++) {				\
 		float x = in[i] * scale + bias;				\
 		float y = trn_##name##_fp32(x, ##__VA_ARGS__);		\
@@ -17,9 +18,9 @@
 				    trn_bits_float(TRN_NAN_BITS));	\
 	}
 
-TRN_INLINE void act_block(unsigned int func, float *restrict out,
-			  const float *restrict in, float scale, float bias,
-			  float param)
+/* @out may be @in, no part of it. */
+TRN_INLINE void act_block(unsigned int func, float *out, const float *in, float scale,
+			  float bias, float param)
 {
 	size_t i;
 
@@ -108,15 +109,16 @@ TRN_INLINE void act_block(unsigned int func, float *restrict out,
 TRN_INLINE void act_all(unsigned int func, float *dst, const float *src,
 			float scale, float bias, float param, size_t n)
 {
-	float in[TRN_BLOCK] = { 0 }, out[TRN_BLOCK];
-	size_t i, part;
+	float rest[TRN_BLOCK] = { 0 };
+	size_t i;
 
-	for (i = 0; i < n; i += part) {
-		part = n - i < TRN_BLOCK ? n - i : TRN_BLOCK;
-		memcpy(in, src + i, part * sizeof(float));
-		act_block(func, out, in, scale, bias, param);
-		memcpy(dst + i, out, part * sizeof(float));
-	}
+	for (i = 0; n - i >= TRN_BLOCK; i += TRN_BLOCK)
+		act_block(func, dst + i, src + i, scale, bias, param);
+	if (i == n)
+		return;
+	memcpy(rest, src + i, (n - i) * sizeof(float));
+	act_block(func, rest, rest, scale, bias, param);
+	memcpy(dst + i, rest, (n - i) * sizeof(float));
 }
 
 bool trn_act_valid(unsigned int func)

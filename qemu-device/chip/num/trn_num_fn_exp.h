@@ -9,8 +9,8 @@
 #include "num/trn_num_fn.h"
 
 /* Beyond these exp is infinite or zero in fp32. */
-#define TRN_EXP_HIGHEST	90.0
-#define TRN_EXP_LOWEST	-110.0
+#define TRN_EXP_HIGHEST	90.0f
+#define TRN_EXP_LOWEST	-110.0f
 /* Beyond this exp(-t), and t * exp(-t), are zero in fp32. */
 #define TRN_EXP_TAIL	200.0
 /* Beyond this tanh is 1 in fp32. */
@@ -18,9 +18,9 @@
 
 TRN_INLINE float trn_exp_fp32(float x)
 {
-	double d = trn_clamp_double(x, TRN_EXP_LOWEST, TRN_EXP_HIGHEST);
-
-	return (float)trn_exp2_fp64(d * TRN_LOG2_E);
+	x = trn_select(x < TRN_EXP_LOWEST, TRN_EXP_LOWEST, x);
+	x = trn_select(x > TRN_EXP_HIGHEST, TRN_EXP_HIGHEST, x);
+	return (float)trn_exp2_fp64(x * TRN_LOG2_E);
 }
 
 /* exp(-|d|) */
