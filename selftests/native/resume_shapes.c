@@ -322,7 +322,8 @@ static bool plain_shape(const struct maker *m, const struct trn_isa *isa,
 		break;
 	case NEURON_OP_ACTIVATE:
 		inst.op0 = NEURON_ACT_GELU;
-		break;
+		s->inst = plain(m, isa, inst, BF16, m->large ? BF16 : F32);
+		return true;
 	case NEURON_OP_ACTIVATE2:
 		inst.op0 = NEURON_ALU_MULTIPLY;
 		inst.op1 = NEURON_ALU_ADD;

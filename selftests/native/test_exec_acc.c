@@ -204,6 +204,38 @@ static void activation_reduces(void **state)
 	}
 }
 
+/*
+ * Rows of more than a piece: results where they lie, results on the desk, because they would
+ * overwrite operands, and results in another type.
+ */
+static void long_activations_reduce(void **state)
+{
+	static const struct {
+		uint32_t at;
+		unsigned int dtype;
+	} to[] = { { OUT, F32 }, { DATA + 4, F32 }, { OUT, BF16 } };
+	float sum[32];
+	unsigned int k, p, i;
+
+	for (k = 0; k < sizeof(to) / sizeof(to[0]); k++) {
+		const struct neuron_inst program[] = {
+			OP(ACTIVATE, .op0 = NEURON_ACT_RELU, .imm0 = f32(2.0f),
+			   .dst = ap_sbuf(0, 32, to[k].at, to[k].dtype, N),
+			   .src0 = ap_sbuf(0, 32, DATA, F32, N),
+			   .op2 = NEURON_ALU_ADD, .reduce = NEURON_REDUCE_RESET_REDUCE),
+			acc_read(),
+		};
+
+		fill(state);
+		for (p = 0; p < 32; p++)
+			for (i = 0, sum[p] = 0.0f; i < N; i++)
+				sum[p] += fmaxf(sbuf_f(state, p, DATA)[i] * 2.0f, 0.0f);
+		good_all(state, SCALAR, program, 2);
+		for (p = 0; p < 32; p++)
+			assert_true(*sbuf_f(state, p, ACC) == sum[p]);
+	}
+}
+
 static void scale_from_a_column(void **state)
 {
 	unsigned int p;
@@ -250,6 +282,7 @@ int main(void)
 		cmocka_unit_test(idle_and_reset_combine_nothing),
 		cmocka_unit_test(engines_have_their_own),
 		cmocka_unit_test(activation_reduces),
+		cmocka_unit_test(long_activations_reduce),
 		cmocka_unit_test(scale_from_a_column),
 		cmocka_unit_test(refuses_what_there_is_not),
 	};

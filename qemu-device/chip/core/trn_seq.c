@@ -293,6 +293,8 @@ static void exec_begin(struct trn_exec *exec, struct trn_seq *seq,
 	exec->budget = budget;
 	exec->extra_ps = 0;
 	exec->bad_addr = 0;
+	exec->late.nr = 0;
+	exec->late.elements = 0;
 }
 
 /* One instruction, or as much of it as can be done now; @fetch: of the image. */

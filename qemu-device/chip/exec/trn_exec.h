@@ -12,9 +12,25 @@
 #include "exec/trn_resume.h"
 #include "exec/trn_seq.h"
 #include "isa/trn_isa.h"
+#include "num/trn_num.h"
 #include "time/trn_cost.h"
 
 struct trn_observe_nan;
+
+/**
+ * struct trn_acc_late - lines that an instruction has written and not yet accumulated
+ * @row: each of another partition; how many: @nr
+ * @elements: of all of them
+ */
+struct trn_acc_late {
+	struct {
+		const float *line;
+		size_t n;
+		unsigned int p;
+	} row[TRN_SUM_ROWS];
+	unsigned int nr;
+	size_t elements;
+};
 
 /**
  * struct trn_exec - an instruction in execution
@@ -29,6 +45,7 @@ struct trn_observe_nan;
  * @budget: of the run; NULL: it is not cut
  * @extra_ps: out: device time on top of the row's formula
  * @bad_addr: out: the address that failed
+ * @late: lines that are still to be accumulated
  */
 struct trn_exec {
 	struct trn_seq *seq;
@@ -44,6 +61,7 @@ struct trn_exec {
 	struct trn_budget *budget;
 	uint64_t extra_ps;
 	uint64_t bad_addr;
+	struct trn_acc_late late;
 };
 
 /* On @engine, of a generation that has no such instruction there yet. */
@@ -406,5 +424,14 @@ static inline void trn_exec_acc_line(struct trn_exec *exec, unsigned int p,
 	if (exec->inst->op2 != NEURON_ALU_BYPASS)
 		trn_exec_acc_add(exec, p, line, n);
 }
+
+/*
+ * trn_exec_acc_line() of a @line that stays as it is until trn_exec_walk() returns: there
+ * are several of them then, and their chains need not wait for each other.
+ */
+void trn_exec_acc_later(struct trn_exec *exec, unsigned int p, const float *line,
+			size_t n);
+/* What is left of them; trn_exec_walk() calls it. */
+void trn_exec_acc_settle(struct trn_exec *exec);
 
 #endif /* TRN_EXEC_H */

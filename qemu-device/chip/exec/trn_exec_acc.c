@@ -10,6 +10,9 @@
 #include "exec/trn_seq.h"
 #include "num/trn_num.h"
 
+/* So many elements of lines stay in the nearest caches until they are accumulated. */
+#define LATE_MOST	16384
+
 float *trn_exec_acc(const struct trn_exec *exec)
 {
 	struct trn_lanes *lanes = exec->core->lanes;
@@ -93,6 +96,61 @@ void trn_exec_acc_add(struct trn_exec *exec, unsigned int p, const float *line,
 	if (inst->reduce == NEURON_REDUCE_IDLE || inst->reduce == NEURON_REDUCE_RESET)
 		return;
 	acc[p] = trn_alu_reduce_from(inst->op2, acc[p], line, n);
+}
+
+static bool is_sum(const struct neuron_inst *inst)
+{
+	return inst->op2 == NEURON_ALU_ADD && inst->reduce != NEURON_REDUCE_IDLE &&
+	       inst->reduce != NEURON_REDUCE_RESET;
+}
+
+void trn_exec_acc_later(struct trn_exec *exec, unsigned int p, const float *line,
+			size_t n)
+{
+	struct trn_acc_late *late = &exec->late;
+
+	if (!is_sum(exec->inst)) {
+		trn_exec_acc_line(exec, p, line, n);
+		return;
+	}
+	if (late->nr && late->row[late->nr - 1].p == p) {
+		/* Pieces of a partition lie one behind the other. */
+		late->row[late->nr - 1].n += n;
+	} else {
+		if (late->nr == TRN_SUM_ROWS)
+			trn_exec_acc_settle(exec);
+		late->row[late->nr].line = line;
+		late->row[late->nr].n = n;
+		late->row[late->nr++].p = p;
+	}
+	late->elements += n;
+	if (late->elements >= LATE_MOST)
+		trn_exec_acc_settle(exec);
+}
+
+/* A sum waits for its last addition; meanwhile those of other partitions go on. */
+void trn_exec_acc_settle(struct trn_exec *exec)
+{
+	struct trn_acc_late *late = &exec->late;
+	const float *line[TRN_SUM_ROWS];
+	float *acc = trn_exec_acc(exec), sum[TRN_SUM_ROWS] = { 0 };
+	size_t n = SIZE_MAX;
+	unsigned int i;
+
+	for (i = 0; i < TRN_SUM_ROWS; i++) {
+		line[i] = late->row[i < late->nr ? i : 0].line;
+		if (i < late->nr) {
+			sum[i] = acc[late->row[i].p];
+			n = late->row[i].n < n ? late->row[i].n : n;
+		}
+	}
+	if (late->nr)
+		trn_alu_sum_rows(sum, line, n);
+	for (i = 0; i < late->nr; i++)
+		acc[late->row[i].p] = trn_alu_reduce_from(NEURON_ALU_ADD, sum[i], line[i] + n,
+							  late->row[i].n - n);
+	late->nr = 0;
+	late->elements = 0;
 }
 
 static enum neuron_cause acc_tile(struct trn_exec *exec, const struct neuron_ap *ap,

@@ -26,6 +26,13 @@ static void activate_begin(void *arg, unsigned int p)
 	carry[1] = trn_scalar_at(&act->bias, p);
 }
 
+/* In the memory of the tile: on the desk all partitions share a line. */
+static bool line_stays(const struct activation *act, const float *line,
+		       const struct trn_lines *lines)
+{
+	return line != lines->a && act->dst.stride;
+}
+
 static void activate(void *arg, unsigned int p, size_t first, size_t n,
 		     const struct trn_lines *lines)
 {
@@ -35,7 +42,10 @@ static void activate(void *arg, unsigned int p, size_t first, size_t n,
 	float *out = trn_tile_room(&act->dst, p, first, lines->a);
 
 	trn_act(act->func, out, in, carry[0], carry[1], act->param, n);
-	trn_exec_acc_line(act->exec, p, out, n);
+	if (line_stays(act, out, lines))
+		trn_exec_acc_later(act->exec, p, out, n);
+	else
+		trn_exec_acc_line(act->exec, p, out, n);
 	trn_tile_put(&act->dst, p, first, n, out);
 }
 

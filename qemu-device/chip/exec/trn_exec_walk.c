@@ -443,6 +443,8 @@ enum neuron_cause trn_exec_walk(struct trn_exec *exec, const struct trn_exec_wal
 		walk_at_once(exec, walk, op, elements * weight, &lines);
 	else if (!walk_pieces(exec, walk, op, weight, &lines))
 		return NEURON_CAUSE_OPERAND;
+	if (exec->late.nr)
+		trn_exec_acc_settle(exec);
 	return failed(walk) ? *walk->cause : NEURON_CAUSE_NONE;
 }
 

@@ -131,6 +131,15 @@ float trn_alu_reduce(unsigned int op, const float *a, size_t n);
 /* The chain goes on from @start: ((start op a[0]) op a[1]) ... */
 float trn_alu_reduce_from(unsigned int op, float start, const float *a, size_t n);
 
+/* Chains that are summed side by side. */
+#define TRN_SUM_ROWS	4
+
+/*
+ * sum[i] = ((sum[i] + line[i][0]) + line[i][1]) ... for each of the rows, which have @n
+ * elements. What has become a NaN has any payload.
+ */
+void trn_alu_sum_rows(float sum[TRN_SUM_ROWS], const float *const line[TRN_SUM_ROWS], size_t n);
+
 /**
  * struct trn_scan - arithmetic operators of a scan
  * @op0, @op1: enum neuron_alu

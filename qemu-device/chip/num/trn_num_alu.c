@@ -93,6 +93,24 @@ float trn_alu_reduce(unsigned int op, const float *a, size_t n)
 	return trn_alu_reduce_from(op, reduction_start(op, a[0]), a + 1, n - 1);
 }
 
+void trn_alu_sum_rows(float sum[TRN_SUM_ROWS], const float *const line[TRN_SUM_ROWS], size_t n)
+{
+	const float *a = line[0], *b = line[1], *c = line[2], *d = line[3];
+	float w = sum[0], x = sum[1], y = sum[2], z = sum[3];
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		w = w + a[i];
+		x = x + b[i];
+		y = y + c[i];
+		z = z + d[i];
+	}
+	sum[0] = w;
+	sum[1] = x;
+	sum[2] = y;
+	sum[3] = z;
+}
+
 /* --- scans --- */
 
 typedef float (*alu_fn)(float x, float y);
