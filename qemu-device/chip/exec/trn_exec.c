@@ -223,6 +223,13 @@ uint32_t trn_scalar_column(const struct trn_scalar *scalar, unsigned int p)
 		trn_tile_load_raw(&scalar->tile, p, 0, 1, &bits);
 		return bits;
 	}
+	/* What most are, as the conversion of a line takes long for one element; not a NaN. */
+	if (scalar->tile.dtype == NEURON_DTYPE_FP32) {
+		trn_tile_load_raw(&scalar->tile, p, 0, 1, &bits);
+		memcpy(&value, &bits, sizeof(value));
+		if (value == value)
+			return bits;
+	}
 	trn_tile_load(&scalar->tile, p, 0, 1, &value);
 	memcpy(&bits, &value, sizeof(bits));
 	return bits;

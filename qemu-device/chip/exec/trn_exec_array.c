@@ -196,14 +196,18 @@ static float *weight_at(struct trn_pe_array *array, const struct trn_part *part,
 
 static void load_bits(float *weight, const struct trn_tile *tile, unsigned int k)
 {
-	uint8_t line[TRN_ARRAY_SIZE * sizeof(uint32_t)];
+	uint16_t line[TRN_ARRAY_SIZE];
+	const uint8_t *bytes = (const uint8_t *)line;
+	uint32_t bits;
 	unsigned int i;
 
+	if (tile->size == sizeof(bits)) {
+		trn_tile_load_raw(tile, k, 0, tile->n, weight);
+		return;
+	}
 	trn_tile_load_raw(tile, k, 0, tile->n, line);
 	for (i = 0; i < tile->n; i++) {
-		uint32_t bits = 0;
-
-		memcpy(&bits, line + i * tile->size, tile->size);
+		bits = tile->size == sizeof(*line) ? line[i] : bytes[i];
 		memcpy(weight + i, &bits, sizeof(bits));
 	}
 }

@@ -24,9 +24,25 @@ static bool result_fits(const struct trn_product *product)
 
 /* Lines that are looked at, or written, at a time. */
 #define LINES	8
+/* Elements that are looked at together: nearly all are zeros. */
+#define GROUP	16
 #define NOWHERE	UINT8_MAX
 
 enum { STEP_FIND, STEP_WRITE };
+
+/* None of them is another number than a zero. */
+static bool only_zeros(const float *line, unsigned int n)
+{
+	uint32_t bits[GROUP], any = 0;
+	unsigned int i;
+
+	if (n < GROUP)
+		return false;
+	memcpy(bits, line, sizeof(bits));
+	for (i = 0; i < GROUP; i++)
+		any |= bits[i];
+	return !(any & 0x7fffffff);
+}
 
 /*
  * For each column the row that the moving operand's only 1 is in: lines @k on. False:
@@ -35,11 +51,16 @@ enum { STEP_FIND, STEP_WRITE };
 static bool find_rows(const struct trn_product *product, uint8_t *rows, unsigned int k)
 {
 	unsigned int end = k + LINES < product->part->k ? k + LINES : product->part->k, n;
-	float line[TRN_ARRAY_SIZE];
+	float buf[TRN_ARRAY_SIZE];
+	const float *line;
 
 	for (; k < end; k++) {
-		trn_tile_load(&product->src, k, 0, product->n, line);
+		line = trn_tile_view(&product->src, k, 0, product->n, buf);
 		for (n = 0; n < product->n; n++) {
+			while (only_zeros(line + n, product->n - n))
+				n += GROUP;
+			if (n == product->n)
+				break;
 			if (line[n] == 0.0f)
 				continue;
 			if (line[n] != 1.0f || rows[n] != NOWHERE)
@@ -61,22 +82,40 @@ static bool rows_valid(const struct trn_product *product, const uint8_t *rows)
 	return true;
 }
 
+/* A row of the array has what goes to one column of all the lines. */
+static void gather(const struct trn_product *product, const uint8_t *rows, unsigned int m,
+		   uint32_t line[LINES][TRN_ARRAY_SIZE])
+{
+	const struct trn_part *part = product->part;
+	struct trn_pe_array *array = product->exec->core->array;
+	unsigned int count = part->m - m < LINES ? part->m - m : LINES, n, i;
+
+	for (n = 0; n < product->n; n++) {
+		const float *weight = &array->weight[TRN_ARRAY_DEPTH * part->place.row + rows[n]]
+						    [part->place.col + m];
+
+		for (i = 0; i < count; i++)
+			memcpy(&line[i][n], &weight[i], sizeof(line[i][n]));
+	}
+}
+
 static void write_lines(const struct trn_product *product, const uint8_t *rows,
 			unsigned int m)
 {
-	const struct trn_part *part = product->part;
-	unsigned int end = m + LINES < part->m ? m + LINES : part->m, n;
-	struct trn_pe_array *array = product->exec->core->array;
-	uint8_t line[TRN_ARRAY_SIZE * sizeof(uint32_t)];
+	uint32_t line[LINES][TRN_ARRAY_SIZE];
 	const struct trn_tile *dst = &product->dst;
+	uint16_t narrow[TRN_ARRAY_SIZE];
+	unsigned int i, n;
 
-	for (; m < end; m++) {
+	gather(product, rows, m, line);
+	for (i = 0; i < LINES && m + i < product->part->m; i++) {
+		if (dst->size == sizeof(uint32_t)) {
+			trn_tile_store_raw(dst, m + i, 0, product->n, line[i]);
+			continue;
+		}
 		for (n = 0; n < product->n; n++)
-			memcpy(line + n * dst->size,
-			       &array->weight[TRN_ARRAY_DEPTH * part->place.row + rows[n]]
-					     [part->place.col + m],
-			       dst->size);
-		trn_tile_store_raw(dst, m, 0, product->n, line);
+			narrow[n] = (uint16_t)line[i][n];
+		trn_tile_store_raw(dst, m + i, 0, product->n, narrow);
 	}
 }
 
