@@ -15,23 +15,60 @@ struct stats {
 	struct trn_tile dst, src;
 };
 
-/* Every second one of @n elements. */
-static void stats_of(const float *a, size_t n, float out[TRIPLE])
-{
-	float sum = 0.0f, squares = 0.0f, mean = 0.0f, d;
-	size_t i, count = (n + 1) / 2;
+/* Of the elements with even and those with odd numbers. */
+enum { EVEN, ODD, NR_HALVES };
 
-	for (i = 0; i < n; i += 2)
-		sum = sum + a[i];
-	if (count)
-		mean = sum / (float)count;
-	for (i = 0; i < n; i += 2) {
-		d = a[i] - mean;
-		squares = squares + d * d;
+/* Two chains go on side by side, as an addition waits for the one before it. */
+static void sums_of(const float *a, size_t n, float sum[NR_HALVES])
+{
+	float even = 0.0f, odd = 0.0f;
+	size_t i;
+
+	for (i = 0; i + 1 < n; i += 2) {
+		even = even + a[i];
+		odd = odd + a[i + 1];
 	}
-	out[0] = (float)count;
-	out[1] = mean;
-	out[2] = squares;
+	if (i < n)
+		even = even + a[i];
+	sum[EVEN] = even;
+	sum[ODD] = odd;
+}
+
+static void squares_of(const float *a, size_t n, const float mean[NR_HALVES],
+		       float squares[NR_HALVES])
+{
+	float even = 0.0f, odd = 0.0f, d, e;
+	size_t i;
+
+	for (i = 0; i + 1 < n; i += 2) {
+		d = a[i] - mean[EVEN];
+		e = a[i + 1] - mean[ODD];
+		even = even + d * d;
+		odd = odd + e * e;
+	}
+	if (i < n) {
+		d = a[i] - mean[EVEN];
+		even = even + d * d;
+	}
+	squares[EVEN] = even;
+	squares[ODD] = odd;
+}
+
+static void stats_of(const float *a, size_t n, float out[NR_HALVES][TRIPLE])
+{
+	float sum[NR_HALVES], squares[NR_HALVES], mean[NR_HALVES], count;
+	unsigned int half;
+
+	sums_of(a, n, sum);
+	for (half = EVEN; half < NR_HALVES; half++) {
+		count = (float)((n + 1 - half) / 2);
+		mean[half] = count > 0.0f ? sum[half] / count : 0.0f;
+		out[half][0] = count;
+		out[half][1] = mean[half];
+	}
+	squares_of(a, n, mean, squares);
+	out[EVEN][2] = squares[EVEN];
+	out[ODD][2] = squares[ODD];
 }
 
 /* All of a partition is one piece. */
@@ -39,14 +76,13 @@ static void bn_stats(void *arg, unsigned int p, size_t first, size_t n,
 		     const struct trn_lines *lines)
 {
 	const struct stats *op = arg;
-	float *line = lines->a, out[2 * TRIPLE];
+	const float *line = trn_tile_view(&op->src, p, 0, op->src.n, lines->a);
+	float out[NR_HALVES][TRIPLE];
 
 	(void)first;
 	(void)n;
-	trn_tile_load(&op->src, p, 0, op->src.n, line);
 	stats_of(line, op->src.n, out);
-	stats_of(line + 1, op->src.n - 1, out + TRIPLE);
-	trn_tile_store(&op->dst, p, 0, 2 * TRIPLE, out);
+	trn_tile_store(&op->dst, p, 0, NR_HALVES * TRIPLE, out[0]);
 }
 
 static enum neuron_cause stats_tiles(struct trn_exec *exec, struct stats *op,
@@ -72,7 +108,7 @@ enum neuron_cause trn_exec_bn_stats(struct trn_exec *exec)
 	};
 	enum neuron_cause cause;
 
-	cause = stats_tiles(exec, &op, 2 * TRIPLE);
+	cause = stats_tiles(exec, &op, NR_HALVES * TRIPLE);
 	if (!cause && op.src.n > STATS_MAX)
 		cause = NEURON_CAUSE_OPERAND;
 	if (!cause)

@@ -26,6 +26,7 @@ static bool result_fits(const struct trn_product *product)
 #define LINES	8
 /* Elements that are looked at together: nearly all are zeros. */
 #define GROUP	16
+#define SIGN	0x80000000u
 #define NOWHERE	UINT8_MAX
 
 enum { STEP_FIND, STEP_WRITE };
@@ -41,7 +42,7 @@ static bool only_zeros(const float *line, unsigned int n)
 	memcpy(bits, line, sizeof(bits));
 	for (i = 0; i < GROUP; i++)
 		any |= bits[i];
-	return !(any & 0x7fffffff);
+	return !(any & ~SIGN);
 }
 
 /*
