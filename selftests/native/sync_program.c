@@ -542,6 +542,20 @@ void sync_program_make(struct sync_program *program, uint64_t seed, unsigned int
 	add_end(program);
 }
 
+void sync_program_turn(struct sync_program *program)
+{
+	unsigned int i;
+
+	for (i = 0; i < program->nr_ops; i++) {
+		struct sync_op *op = &program->op[i];
+
+		if (op->branch)
+			op->count = !op->count;
+		else if (op->test)
+			op->count = op->count ? 0 : 2;
+	}
+}
+
 /* The cores meet: what each has done until now is there for the other one. */
 static void add_barrier(struct sync_program *program, enum neuron_engine engine)
 {

@@ -118,6 +118,11 @@ struct sync_program {
 /* The same program for the same @seed and @generation, 2 to 4; with loops, or without. */
 void sync_program_make(struct sync_program *program, uint64_t seed, unsigned int generation,
 		       bool loops);
+/*
+ * Tests of registers go the other way: what was executed is not, and the other way round. All else
+ * stays, and so does what the builder makes of it.
+ */
+void sync_program_turn(struct sync_program *program);
 /* The same for both cores of a pair, 3 or 4; they share the matrices. */
 void sync_pair_make(struct sync_program pair[2], uint64_t seed, unsigned int generation,
 		    bool loops);

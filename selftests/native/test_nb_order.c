@@ -494,6 +494,125 @@ static void what_a_round_leaves_tells_of_it(void **state)
 	expect_waits(nb, 4, NULL);
 }
 
+/* --- What may not be executed --- */
+
+/* Vector and scalar have the register of a branch. */
+static struct nb_program *begin_branch(void)
+{
+	struct nb_program *nb = begin();
+
+	nb_memset(nb, GPSIMD, tile(1024, 64), 1.0f);
+	nb_copy(nb, VECTOR, tile(512, 64), tile(0, 64));
+	nb_reg_set(nb, VECTOR, 1, 1);
+	nb_reg_set(nb, SCALAR, 1, 1);
+	nb_begin_if(nb, NEURON_ALU_IS_NE, 1, 0, 0);
+	return nb;
+}
+
+/* Vector waits for GpSimd and then scalar for vector: nobody else, and the engines do not meet. */
+static void engines_do_not_meet_at_a_branch(void **state)
+{
+	struct nb_program *nb = begin_branch();
+
+	(void)state;
+	nb_copy(nb, VECTOR, tile(768, 64), tile(1024, 64));
+	nb_end_if(nb);
+	nb_copy(nb, SCALAR, tile(256, 64), tile(768, 64));
+	expect_waits(nb, 2, "reads what it writes");
+}
+
+/* Scalar writes over what vector has read before, whatever vector reads in the first part. */
+static void a_second_part_sees_what_was_before(void **state)
+{
+	struct nb_program *nb = begin_branch();
+
+	(void)state;
+	nb_copy(nb, VECTOR, tile(768, 64), tile(0, 64));
+	nb_else(nb);
+	nb_copy(nb, SCALAR, tile(0, 64), tile(256, 64));
+	nb_end_if(nb);
+	expect_waits(nb, 1, "writes over what it reads");
+}
+
+/*
+ * If the branch is not executed, scalar reads what GpSimd has written. So it waits for both, and
+ * not only for vector, which writes over that.
+ */
+static void a_branch_does_not_stand_for_what_was_before(void **state)
+{
+	struct nb_program *nb = begin();
+
+	(void)state;
+	nb_memset(nb, GPSIMD, tile(0, 64), 1.0f);
+	nb_reg_set(nb, VECTOR, 1, 1);
+	nb_reg_set(nb, NEURON_ENGINE_TENSOR, 1, 1);
+	nb_begin_if(nb, NEURON_ALU_IS_NE, 1, 0, 0);
+	nb_load_stationary(nb, tile(0, 64));
+	nb_memset(nb, VECTOR, tile(0, 64), 2.0f);
+	nb_end_if(nb);
+	nb_copy(nb, SCALAR, tile(256, 64), tile(0, 64));
+	expect_waits(nb, 4, NULL);
+}
+
+static void generate(struct nb_program *nb, int queue, const char *name, unsigned int at)
+{
+	const struct nb_move move = {
+		.op = NEURON_UDMA_OP_COPY, .to_dtype = F32, .from_dtype = F32,
+		.to = nb_sbuf_tile(nb, 0, 128, at, 64), .nr_from = 1,
+		.from = { nb_linear(nb_find_var(nb, "x"), 0, 128 * 64) },
+	};
+
+	nb_dma_generate(nb, queue, nb_dge(nb, name, &move), 0, &(struct nb_run_time){ .sem = -1 });
+}
+
+/*
+ * The second transfer of the queue is perhaps not executed, so that it is over does not say that
+ * the first one is: GpSimd, which tells somebody else, waits for both. For the second one sync
+ * waits in the branch.
+ */
+static void a_transfer_in_a_branch_does_not_stand_for_others(void **state)
+{
+	const uint32_t shape[] = { 128, 16 };
+	struct nb_program *nb = begin();
+	int sem = nb_sem(nb, false), queue;
+
+	(void)state;
+	nb_input(nb, "x", F32, 2, shape);
+	queue = nb_queue(nb, "made", "dynamic", SYNC, 1);
+	generate(nb, queue, "first", 0);
+	nb_reg_set(nb, SYNC, 1, 1);
+	nb_begin_if(nb, NEURON_ALU_IS_NE, 1, 0, 0);
+	generate(nb, queue, "second", 256);
+	nb_end_if(nb);
+	nb_post(nb_nop(nb, GPSIMD), sem, 1);
+	expect_waits(nb, 3, NULL);
+}
+
+/* The rounds wait for each other as those of a loop that is counted. */
+static void rounds_of_a_test_overlap(void **state)
+{
+	struct nb_program *nb = begin();
+	char text[512];
+	size_t i;
+
+	(void)state;
+	nb_reg_set(nb, VECTOR, 1, 3);
+	nb_reg_set(nb, SCALAR, 1, 3);
+	nb_begin_while(nb, NEURON_ALU_IS_GT, 1, 0, 0);
+	nb_memset(nb, VECTOR, tile(0, 64), 2.0f);
+	nb_copy(nb, SCALAR, tile(256, 64), tile(0, 64));
+	nb_reg_alu(nb, VECTOR, NEURON_ALU_SUBTRACT, 1, 1, 1);
+	nb_reg_alu(nb, SCALAR, NEURON_ALU_SUBTRACT, 1, 1, 1);
+	nb_end_loop(nb);
+	assert_int_equal(nb_sync(nb), 0);
+	assert_int_equal(nb_waits(nb), 3);
+	for (i = 0; i < nb_waits(nb); i++) {
+		nb_why(nb, i, text, sizeof(text));
+		assert_null(strstr(text, "all engines meet"));
+	}
+	nb_free(nb);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -518,6 +637,11 @@ int main(void)
 		cmocka_unit_test(a_tile_does_not_end_in_a_later_loop),
 		cmocka_unit_test(one_engine_waits_before_a_loop_for_others),
 		cmocka_unit_test(what_a_round_leaves_tells_of_it),
+		cmocka_unit_test(engines_do_not_meet_at_a_branch),
+		cmocka_unit_test(a_second_part_sees_what_was_before),
+		cmocka_unit_test(a_branch_does_not_stand_for_what_was_before),
+		cmocka_unit_test(a_transfer_in_a_branch_does_not_stand_for_others),
+		cmocka_unit_test(rounds_of_a_test_overlap),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,32 +21,40 @@ enum neuron_engine nb_leader(unsigned int engines)
 	return __builtin_ctz(engines);
 }
 
+/* The leader waits for event @seq of @actor. */
+static int nb_wait_for(struct nb_order *order, enum neuron_engine leader, unsigned int actor,
+		       uint32_t seq, unsigned int extra)
+{
+	const struct nb_actor *from = &order->actor[actor];
+	struct nb_reason reason = { .pc = order->pc[leader], .engine = leader,
+				    .actor = actor, .cause = NB_CAUSE_LOOP, .seq = seq };
+	int64_t why = nb_reason_add(order, &reason);
+
+	if (why < 0)
+		return -1;
+	if (seq != from->start)
+		nb_order_wait_for(order, actor, seq);
+	return nb_edit_add(order, leader,
+			   (struct nb_edit){ .kind = NB_EDIT_WAIT, .actor = actor, .why = why,
+					     .base = from->start, .seq = seq, .extra = extra });
+}
+
 /* The leader waits for all that @actor has done since all engines met. */
 static int nb_wait_all(struct nb_order *order, enum neuron_engine leader, unsigned int actor,
 		       unsigned int extra)
 {
 	const struct nb_actor *from = &order->actor[actor];
-	struct nb_reason reason = { .pc = order->pc[leader], .engine = leader,
-				    .actor = actor, .cause = NB_CAUSE_LOOP,
-				    .seq = from->seq };
-	int64_t why;
+	uint32_t seq = from->seq;
 
-	if (!extra && order->clock[leader][actor] >= from->seq)
-		return 0;
-	/* An engine that takes part has waited for it. */
-	if (actor >= NEURON_NR_ENGINES && from->event[from->seq - 1].taken) {
-		nb_event_ask(order, &from->event[from->seq - 1]);
-		return 0;
+	if (extra)
+		return nb_wait_for(order, leader, actor, seq, extra);
+	for (; order->clock[leader][actor] < seq; seq = nb_event_unsure(order, actor, seq)) {
+		if (actor < NEURON_NR_ENGINES || !from->event[seq - 1].taken)
+			return nb_wait_for(order, leader, actor, seq, 0);
+		/* An engine that takes part has waited for it. */
+		nb_event_ask(order, &from->event[seq - 1]);
 	}
-	why = nb_reason_add(order, &reason);
-	if (why < 0)
-		return -1;
-	if (from->seq != from->start)
-		nb_order_wait_for(order, actor, from->seq);
-	return nb_edit_add(order, leader,
-			   (struct nb_edit){ .kind = NB_EDIT_WAIT, .actor = actor, .why = why,
-					     .base = from->start, .seq = from->seq,
-					     .extra = extra });
+	return 0;
 }
 
 /* It has a part in this meeting. */
@@ -169,33 +177,36 @@ int nb_loop_begin(struct nb_order *order, const struct nb_turn *turn, unsigned i
 					     .reg = turn->reg, .seq = turn->count });
 }
 
-/* What is put behind the last round or the part of a branch that ends at @turn. */
-static int nb_end_edits(struct nb_order *order, const struct nb_turn *turn)
+unsigned int nb_end_edits(const struct nb_turn *turn, struct nb_edit edit[NB_END_EDITS])
 {
-	struct nb_edit end = { .kind = NB_EDIT_LOOP_END, .reg = turn->reg };
-	const struct nb_edit join = { .kind = NB_EDIT_BRANCH_END };
+	unsigned int count = 0;
 
-	if (turn->kind == NB_TURN_ELSE)
-		return nb_edit_all(order, turn->engines, join);
-	if (turn->test)
-		end = (struct nb_edit){ .kind = turn->kind == NB_TURN_LOOP ? NB_EDIT_WHILE_END :
-									     NB_EDIT_THEN_END,
-					.reg = turn->reg, .extra = turn->op, .actor = turn->with,
-					.base = (uint32_t)turn->value };
-	if (nb_edit_all(order, turn->engines, end))
-		return -1;
-	return turn->kind == NB_TURN_THEN ? nb_edit_all(order, turn->engines, join) : 0;
+	if (!turn->test)
+		edit[count++] = (struct nb_edit){ .kind = NB_EDIT_LOOP_END, .reg = turn->reg };
+	else if (turn->kind != NB_TURN_ELSE)
+		edit[count++] = (struct nb_edit){
+			.kind = turn->kind == NB_TURN_LOOP ? NB_EDIT_WHILE_END : NB_EDIT_THEN_END,
+			.reg = turn->reg, .extra = turn->op, .actor = turn->with,
+			.base = (uint32_t)turn->value,
+		};
+	if (turn->kind == NB_TURN_THEN || turn->kind == NB_TURN_ELSE)
+		edit[count++] = (struct nb_edit){ .kind = NB_EDIT_BRANCH_END };
+	return count;
 }
 
 int nb_loop_end(struct nb_order *order, const struct nb_turn *turn, unsigned int outside)
 {
+	struct nb_edit edit[NB_END_EDITS];
+	unsigned int i, count = nb_end_edits(turn, edit);
+
 	nb_regs_forget(order);
 	if (!turn->engines)
 		return 0;
 	if (!order->met && nb_barrier(order, turn->engines, turn->engines))
 		return -1;
-	if (nb_end_edits(order, turn))
-		return -1;
+	for (i = 0; i < count; i++)
+		if (nb_edit_all(order, turn->engines, edit[i]))
+			return -1;
 	if (turn->kind == NB_TURN_THEN_ELSE)
 		return 0;
 	/* Those that are not in it have not waited for it. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Waits and posts of loops whose rounds overlap.
+ * Waits and posts of loops whose rounds overlap, and of branches.
  *
  * Counts that only grow would have to be compared with another number in each round. So in a
  * loop each pair of an actor and an engine that waits for it has a semaphore, a channel: one post
@@ -158,20 +158,73 @@ static int nb_loop_ended(struct nb_order *order, const struct nb_loop *loop,
 	return 0;
 }
 
+/* What ends at @turn ends before instruction @pc of the engine. */
+static int nb_loop_end_part(struct nb_order *order, const struct nb_turn *turn,
+			    enum neuron_engine e, uint32_t pc)
+{
+	struct nb_edit edit[NB_END_EDITS];
+	unsigned int i, count = nb_end_edits(turn, edit);
+
+	for (i = 0; i < count; i++)
+		if (nb_edit_at(order, e, pc, edit[i]))
+			return -1;
+	return 0;
+}
+
+static int nb_loop_write_drains(struct nb_order *order, const struct nb_loop *loop,
+				unsigned int part, const uint32_t *pc)
+{
+	struct nb_edit edit = { .kind = NB_EDIT_DRAIN };
+	unsigned int a, taker;
+
+	for (a = NEURON_NR_ENGINES; a < order->nr_actors; a++) {
+		if (!loop->drain[part][a])
+			continue;
+		edit.seq = loop->drain[part][a] - 1;
+		taker = order->drain[edit.seq].taker;
+		if (nb_edit_at(order, taker, pc[taker], edit))
+			return -1;
+	}
+	return 0;
+}
+
+/* Between the parts of a branch. */
+static int nb_loop_between(struct nb_order *order, const struct nb_loop *loop)
+{
+	const struct nb_turn *turn = &order->record->turn[loop->turn->match];
+	unsigned int e;
+
+	if (nb_loop_write_drains(order, loop, 0, loop->part_pc))
+		return -1;
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		if ((loop->turn->engines & NEURON_BIT(e)) &&
+		    nb_loop_end_part(order, turn, e, loop->part_pc[e]))
+			return -1;
+	return 0;
+}
+
 static int nb_loop_write_in(struct nb_order *order, const struct nb_loop *loop);
 
 /* In the order of the calls, which is that of each engine's instructions. */
 static int nb_loop_write_body(struct nb_order *order, const struct nb_loop *loop)
 {
 	const struct nb_loop_waits *waits = loop->waits;
-	size_t child = 0, i = 0;
+	size_t child = 0, i = 0, between = SIZE_MAX;
 
+	if (nb_loop_parts(loop) > 1)
+		between = order->record->turn[loop->turn->match].at;
 	while (i < waits->count || child < loop->nr_children) {
 		const struct nb_loop *inner = child < loop->nr_children ? loop->child[child] : NULL;
+		bool wait = i < waits->count &&
+			    (!inner || waits->wait[i].where < inner->turn->at ||
+			     waits->wait[i].entry == child + 1);
 
-		if (i < waits->count &&
-		    (!inner || waits->wait[i].where < inner->turn->at ||
-		     waits->wait[i].entry == child + 1)) {
+		if ((wait ? waits->wait[i].where : inner->turn->at) >= between) {
+			if (nb_loop_between(order, loop))
+				return -1;
+			between = SIZE_MAX;
+		}
+		if (wait) {
 			if (nb_loop_write_wait(order, loop, &waits->wait[i++]))
 				return -1;
 			continue;
@@ -180,13 +233,14 @@ static int nb_loop_write_body(struct nb_order *order, const struct nb_loop *loop
 		if (nb_loop_write_in(order, inner) || nb_loop_ended(order, loop, inner))
 			return -1;
 	}
-	return 0;
+	return between != SIZE_MAX ? nb_loop_between(order, loop) : 0;
 }
 
 static int nb_loop_head(struct nb_order *order, const struct nb_loop *loop)
 {
-	struct nb_edit begin = { .kind = NB_EDIT_LOOP_BEGIN, .reg = loop->turn->reg,
-				 .seq = loop->turn->count, .extra = 1 };
+	struct nb_edit begin = { .kind = loop->turn->test ? NB_EDIT_WHILE_BEGIN :
+							    NB_EDIT_LOOP_BEGIN,
+				 .reg = loop->turn->reg, .seq = loop->turn->count, .extra = 1 };
 	struct nb_edit post = { .kind = NB_EDIT_POST };
 	unsigned int a, e;
 	int sem;
@@ -214,7 +268,6 @@ static int nb_loop_head(struct nb_order *order, const struct nb_loop *loop)
 /* What is left in the channels is taken. */
 static int nb_loop_tail(struct nb_order *order, const struct nb_loop *loop)
 {
-	struct nb_edit end = { .kind = NB_EDIT_LOOP_END, .reg = loop->turn->reg };
 	struct nb_reason reason = { .cause = NB_CAUSE_LEFT };
 	unsigned int a, e;
 
@@ -223,7 +276,7 @@ static int nb_loop_tail(struct nb_order *order, const struct nb_loop *loop)
 			continue;
 		reason.engine = e;
 		reason.pc = loop->pc[e] + loop->events[e];
-		if (nb_edit_at(order, e, reason.pc, end))
+		if (nb_loop_end_part(order, loop->end, e, reason.pc))
 			return -1;
 		for (a = 0; a < order->nr_actors; a++) {
 			reason.actor = a;
@@ -237,28 +290,19 @@ static int nb_loop_tail(struct nb_order *order, const struct nb_loop *loop)
 	return 0;
 }
 
-static int nb_loop_write_drains(struct nb_order *order, const struct nb_loop *loop)
-{
-	struct nb_edit edit = { .kind = NB_EDIT_DRAIN };
-	unsigned int a, taker;
-
-	for (a = NEURON_NR_ENGINES; a < order->nr_actors; a++) {
-		if (!loop->drain[a])
-			continue;
-		edit.seq = loop->drain[a] - 1;
-		taker = order->drain[edit.seq].taker;
-		if (nb_edit_at(order, taker, loop->pc[taker] + loop->events[taker], edit))
-			return -1;
-	}
-	return 0;
-}
-
 static int nb_loop_write_in(struct nb_order *order, const struct nb_loop *loop)
 {
-	if (nb_loop_head(order, loop) || nb_loop_write_body(order, loop) ||
-	    nb_loop_tail(order, loop))
+	unsigned int last = nb_loop_parts(loop) - 1, e;
+	uint32_t end[NEURON_NR_ENGINES];
+
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		end[e] = loop->pc[e] + loop->events[e];
+	if (nb_loop_head(order, loop) || nb_loop_write_body(order, loop))
 		return -1;
-	return nb_loop_write_drains(order, loop);
+	if (loop->turn->test)
+		return nb_loop_write_drains(order, loop, last, end) || nb_loop_tail(order, loop) ?
+		       -1 : 0;
+	return nb_loop_tail(order, loop) ? -1 : nb_loop_write_drains(order, loop, last, end);
 }
 
 static int nb_by_pc(const void *a, const void *b)

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * Loops whose rounds overlap. The body is gone through again and again, as if it had been
- * unrolled, until a round needs the same waits as the one before it, on instructions of its own
- * round or of the round before. These waits are then right in every round, and those on the round
- * before carry dependencies around the back edge.
+ * Loops whose rounds overlap, and branches. The body is gone through again and again, as if it had
+ * been unrolled, until a round needs the same waits as the one before it, on instructions of its
+ * own round or of the round before. These waits are then right in every round, and those on the
+ * round before carry dependencies around the back edge.
  *
  * What the body needs of what was before the loop, an engine waits for before its first round.
  * Who needs something of the loop later waits until that engine has ended its last round.
  *
  * An inner loop is gone through in each round of the one around it: the first time until its own
  * waits are known, later once, for what it needs of the round that it is in.
+ *
+ * A branch is a loop with one round, and a loop with a test has perhaps none. So nothing that is
+ * done or known in them stands for anything before them, and what they need of that is waited for
+ * before the test. The second part of a branch sees nothing of the first one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +27,16 @@ void nb_loop_refuse(struct nb_order *order)
 {
 	if (order->loop)
 		order->loop->refused = true;
+}
+
+uint32_t nb_loop_seen(const struct nb_order *order, unsigned int actor, uint32_t seq)
+{
+	const struct nb_loop *loop;
+
+	for (loop = order->loop; loop; loop = loop->around)
+		if (loop->second && seq > loop->seq[actor] && seq <= loop->floor[actor])
+			seq = loop->seq[actor];
+	return seq;
 }
 
 /* From which event of its engine on @step has waited: behind an inner loop that it stands for. */
@@ -127,6 +141,7 @@ static struct nb_loop *nb_loop_child(struct nb_order *order, struct nb_loop *loo
 		return NULL;
 	}
 	child->turn = turn;
+	child->end = nb_turn_last(order->record, turn);
 	child->around = loop;
 	child->depth = loop->depth + 1;
 	*place = child;
@@ -135,31 +150,84 @@ static struct nb_loop *nb_loop_child(struct nb_order *order, struct nb_loop *loo
 	return child;
 }
 
+/* Engines know what they knew before the loop. */
+static void nb_loop_forget(struct nb_order *order, const struct nb_loop *loop)
+{
+	unsigned int e;
+
+	memcpy(order->clock, loop->clock, sizeof(order->clock));
+	memcpy(order->done, loop->done, sizeof(order->done));
+	memcpy(order->done_since, loop->done_since, sizeof(order->done_since));
+	for (e = 0; e < NEURON_NR_ENGINES; e++) {
+		order->actor[e].nr_past = loop->nr_past[e];
+		order->now[e] = 0;
+		if (loop->nr_past[e])
+			order->now[e] = order->actor[e].past[loop->nr_past[e] - 1].snap;
+	}
+	nb_regs_forget(order);
+}
+
+/*
+ * The second part of a branch begins. An engine tells of the end of both parts at once, but which
+ * transfers there were each part tells by itself.
+ */
+static void nb_loop_second(struct nb_order *order, struct nb_loop *loop)
+{
+	unsigned int a;
+
+	for (a = 0; a < order->nr_actors; a++) {
+		loop->floor[a] = order->actor[a].seq;
+		loop->part[a] = loop->floor[a] - loop->seq[a];
+	}
+	memcpy(loop->part_pc, order->pc, sizeof(loop->part_pc));
+	nb_touched_renumber(&order->touched, loop->seq, loop->floor);
+	nb_loop_forget(order, loop);
+	loop->second = true;
+}
+
 static int nb_loop_pass(struct nb_order *order, struct nb_loop *loop);
+
+/* The loop or branch that @turn begins, in @loop. 1: done; 0: it cannot overlap; -1: an error. */
+static int nb_loop_inner(struct nb_order *order, struct nb_loop *loop, const struct nb_turn *turn)
+{
+	struct nb_loop *child;
+
+	if (!turn->engines)
+		return 1;
+	child = nb_loop_child(order, loop, turn);
+	return child ? nb_loop_pass(order, child) : -1;
+}
 
 /* 1: gone through once; 0: a loop in it cannot overlap; -1: an error. */
 static int nb_loop_body(struct nb_order *order, struct nb_loop *loop)
 {
-	const struct nb_turn *turns = order->record->turn, *turn = loop->turn + 1;
-	size_t at = loop->turn->at;
-	struct nb_loop *child;
+	const struct nb_turn *turn = loop->turn;
+	size_t at = turn->at;
 	int ret;
 
 	loop->next = 0;
-	for (;; turn = &turns[turn->match] + 1) {
+	loop->second = false;
+	memcpy(loop->floor, loop->seq, sizeof(loop->floor));
+	if (nb_turn_regs(order, turn))
+		return -1;
+	for (turn++;; turn++) {
 		if (nb_order_range(order, at, turn->at))
 			return -1;
-		if (!turn->begin)
-			return 1;
-		at = turns[turn->match].at;
-		if (!turn->engines)
-			continue;
-		child = nb_loop_child(order, loop, turn);
-		if (!child)
-			return -1;
-		ret = nb_loop_pass(order, child);
-		if (ret <= 0)
-			return ret;
+		if (turn->begin) {
+			ret = nb_loop_inner(order, loop, turn);
+			if (ret <= 0)
+				return ret;
+			turn = nb_turn_last(order->record, turn);
+		} else {
+			if (nb_turn_regs(order, turn))
+				return -1;
+			if (turn == loop->end)
+				return 1;
+			nb_loop_second(order, loop);
+			if (nb_turn_regs(order, ++turn))
+				return -1;
+		}
+		at = turn->at;
 	}
 }
 
@@ -189,24 +257,12 @@ static int nb_loop_round(struct nb_order *order, struct nb_loop *loop)
 
 /* Everything is as it was before the loop; accesses of the loop are those of its end. */
 static void nb_loop_rewind(struct nb_order *order, const struct nb_loop *loop,
-			   const uint32_t *end)
+			   const uint32_t *begin, const uint32_t *end)
 {
-	unsigned int a;
-
-	order->loop = loop->around;
-	nb_touched_renumber(&order->touched, loop->seq, end);
+	nb_touched_renumber(&order->touched, begin, end);
 	memcpy(order->shift, loop->shift, sizeof(order->shift));
-	memcpy(order->clock, loop->clock, sizeof(order->clock));
-	memcpy(order->done, loop->done, sizeof(order->done));
-	memcpy(order->done_since, loop->done_since, sizeof(order->done_since));
-	for (a = 0; a < NEURON_NR_ENGINES; a++) {
-		order->actor[a].nr_past = loop->nr_past[a];
-		order->now[a] = 0;
-		if (loop->nr_past[a])
-			order->now[a] = order->actor[a].past[loop->nr_past[a] - 1].snap;
-	}
+	nb_loop_forget(order, loop);
 	order->first_tile = loop->first_tile;
-	nb_regs_forget(order);
 }
 
 /* The rounds do not overlap: the loop is to be gone through as others are. */
@@ -214,7 +270,9 @@ static void nb_loop_undo(struct nb_order *order, const struct nb_loop *loop)
 {
 	unsigned int a;
 
-	nb_loop_rewind(order, loop, loop->seq);
+	nb_loop_rewind(order, loop, loop->seq, loop->seq);
+	order->depth = loop->depth;
+	order->counting = loop->counting;
 	memcpy(order->pc, loop->pc, sizeof(order->pc));
 	memcpy(order->acquired, loop->acquired, sizeof(order->acquired));
 	memcpy(order->reg_set, loop->reg_set, sizeof(order->reg_set));
@@ -257,6 +315,9 @@ static void nb_find_begun(const struct nb_order *order, struct nb_loop *loop)
 	size_t i;
 
 	memset(loop->since, 0xff, sizeof(loop->since));
+	/* If there is no first round, nobody has waited for the others. */
+	if (loop->turn->test)
+		return;
 	for (i = 0; i < loop->waits->count; i++) {
 		const struct nb_loop_wait *wait = &loop->waits->wait[i];
 		uint32_t *since = loop->since[wait->engine];
@@ -363,7 +424,7 @@ static int nb_loop_rounds(struct nb_order *order, struct nb_loop *loop)
 		if (ret <= 0)
 			return ret;
 		/* What is executed once has no round before. */
-		if (loop->known || loop->turn->count == 1)
+		if (loop->known || loop->turn->count == 1 || loop->turn->kind != NB_TURN_LOOP)
 			return !loop->refused;
 		if (loop->round > 2 && !loop->refused && nb_same_waits(loop))
 			return 1;
@@ -373,69 +434,108 @@ static int nb_loop_rounds(struct nb_order *order, struct nb_loop *loop)
 
 /* --- What is known behind the loop --- */
 
-/* The engine that knows at the end that the last transfer of @actor is over; -1: none. */
-static int nb_loop_taker(const struct nb_loop *loop, unsigned int actor)
+/* The engine that knows at the end that transfer @at of @actor is over; -1: none. */
+static int nb_loop_taker(const struct nb_loop *loop, unsigned int actor, uint32_t at)
 {
 	const struct nb_loop_waits *waits = loop->waits;
 	size_t i;
 
 	for (i = 0; i < waits->count; i++)
-		if (waits->wait[i].actor == actor &&
-		    waits->wait[i].at == loop->events[actor] - 1)
+		if (waits->wait[i].actor == actor && waits->wait[i].at == at)
 			return waits->wait[i].engine;
 	return -1;
 }
 
 /*
  * Transfers that nobody waits for in the loop are counted, and waited for behind it by the engine
- * that starts them: but only if somebody asks for them.
+ * that starts them: but only if somebody asks for them. If the loop may not be executed, it waits
+ * in each round.
  */
-static int nb_drain_add(struct nb_order *order, struct nb_loop *loop, unsigned int actor)
+static int nb_drain_add(struct nb_order *order, struct nb_loop *loop, unsigned int part,
+			unsigned int actor)
 {
-	uint32_t last = loop->seq[actor] + loop->events[actor];
+	uint32_t last = loop->seq[actor] + nb_part_end(loop, part, actor);
 	struct nb_drain *drain;
 
-	if (loop->drain[actor])
+	if (loop->drain[part][actor])
 		return 0;
 	drain = nb_grow(order->nb, (void **)&order->drain, order->nr_drains, &order->drain_room,
 			sizeof(*drain));
 	if (!drain)
 		return -1;
-	*drain = (struct nb_drain){ .event = last, .count = loop->turn->count, .actor = actor,
-				    .depth = loop->depth,
+	*drain = (struct nb_drain){ .event = last, .actor = actor, .depth = loop->depth,
+				    .count = loop->turn->test ? 1 : loop->turn->count,
 				    .taker = order->actor[actor].event[last - 1].engine };
-	loop->drain[actor] = ++order->nr_drains;
+	loop->drain[part][actor] = ++order->nr_drains;
 	return 0;
 }
 
 /*
  * Behind the loop one engine knows that the transfers of @actor are over; others ask it. If the
- * last one is in an inner loop, it is the one that knows behind that.
+ * last one is in an inner loop, it is the one that knows behind that. @first: the last event before
+ * @part, which has some.
  */
-static int nb_loop_settle_queue(struct nb_order *order, struct nb_loop *loop, unsigned int actor)
+static int nb_loop_settle_queue(struct nb_order *order, struct nb_loop *loop, unsigned int part,
+				unsigned int actor, uint32_t first)
 {
-	uint32_t last = loop->seq[actor] + loop->events[actor], drain = 0, i;
+	uint32_t at = nb_part_end(loop, part, actor), last = loop->seq[actor] + at, drain = 0, i;
 	struct nb_event *event = &order->actor[actor].event[last - 1];
-	int taker = nb_loop_taker(loop, actor);
+	int taker = nb_loop_taker(loop, actor, at - 1);
 
-	if (taker < 0 && event->taken && !loop->drain[actor]) {
+	if (taker < 0 && event->taken && !loop->drain[part][actor]) {
 		taker = event->taker;
 		drain = event->drain;
 	} else if (taker < 0) {
-		if (nb_drain_add(order, loop, actor))
+		if (nb_drain_add(order, loop, part, actor))
 			return -1;
-		drain = loop->drain[actor];
+		drain = loop->drain[part][actor];
 		taker = order->drain[drain - 1].taker;
 	}
-	if (!drain)
+	if (loop->turn->test)
+		event->unsure = first;
+	if (!drain && order->clock[taker][actor] >= event->unsure)
 		order->clock[taker][actor] = last;
-	for (i = loop->seq[actor]; i < last; i++) {
+	for (i = first; i < last; i++) {
 		event = &order->actor[actor].event[i];
 		event->taker = taker;
 		event->taken = loop->seq[taker] + loop->events[taker];
 		event->drain = drain;
 	}
 	return 0;
+}
+
+static int nb_loop_settle_queues(struct nb_order *order, struct nb_loop *loop)
+{
+	uint32_t first, last;
+	unsigned int a, part;
+
+	for (a = NEURON_NR_ENGINES; a < order->nr_actors; a++)
+		for (part = 0, first = loop->seq[a]; part < nb_loop_parts(loop); part++) {
+			last = loop->seq[a] + nb_part_end(loop, part, a);
+			if (last > first && nb_loop_settle_queue(order, loop, part, a, first))
+				return -1;
+			first = last;
+		}
+	return 0;
+}
+
+/*
+ * A queue has transfers in a part which the last one of the part does not stand for, because it may
+ * not be executed.
+ */
+static bool nb_is_unsettled(const struct nb_order *order, const struct nb_loop *loop)
+{
+	uint32_t first, last;
+	unsigned int a, part;
+
+	for (a = NEURON_NR_ENGINES; a < order->nr_actors; a++)
+		for (part = 0, first = loop->seq[a]; part < nb_loop_parts(loop); part++) {
+			last = loop->seq[a] + nb_part_end(loop, part, a);
+			if (last > first && order->actor[a].event[last - 1].unsure > first)
+				return true;
+			first = last;
+		}
+	return false;
 }
 
 /*
@@ -470,13 +570,18 @@ static void nb_loop_last_round(const struct nb_order *order, struct nb_loop *loo
 static void nb_loop_done(struct nb_order *order, const struct nb_loop *loop,
 			 enum neuron_engine e)
 {
+	const struct nb_actor *actor;
 	unsigned int a;
 
-	for (a = 0; a < order->nr_actors; a++)
-		if (loop->last[a] && a != e && loop->knows[e][a] >= loop->last[a]) {
-			order->done[e][a] = order->actor[a].seq;
-			order->done_since[e] = order->actor[e].seq;
-		}
+	for (a = 0; a < order->nr_actors; a++) {
+		actor = &order->actor[a];
+		if (!loop->last[a] || a == e || loop->knows[e][a] < loop->last[a])
+			continue;
+		if (a >= NEURON_NR_ENGINES && actor->event[actor->seq - 1].unsure)
+			continue;
+		order->done[e][a] = actor->seq;
+		order->done_since[e] = order->actor[e].seq;
+	}
 }
 
 /*
@@ -487,9 +592,8 @@ static int nb_loop_settle(struct nb_order *order, struct nb_loop *loop)
 {
 	unsigned int a, e;
 
-	for (a = NEURON_NR_ENGINES; a < order->nr_actors; a++)
-		if (loop->events[a] && nb_loop_settle_queue(order, loop, a))
-			return -1;
+	if (nb_loop_settle_queues(order, loop))
+		return -1;
 	for (a = 0; a < order->nr_actors; a++) {
 		order->actor[a].seq = loop->seq[a] + loop->events[a];
 		if (order->acquired[a] > loop->seq[a])
@@ -500,7 +604,8 @@ static int nb_loop_settle(struct nb_order *order, struct nb_loop *loop)
 			continue;
 		order->pc[e] = loop->pc[e] + loop->events[e];
 		order->clock[e][e] = order->actor[e].seq;
-		nb_loop_done(order, loop, e);
+		if (!loop->turn->test)
+			nb_loop_done(order, loop, e);
 		if (nb_clock_keep(order, e, order->actor[e].seq))
 			return -1;
 	}
@@ -527,19 +632,20 @@ static void nb_loop_enter(struct nb_order *order, struct nb_loop *loop)
 	memcpy(loop->acquired, order->acquired, sizeof(loop->acquired));
 	memcpy(loop->reg_set, order->reg_set, sizeof(loop->reg_set));
 	memset(loop->before, 0, sizeof(loop->before));
+	loop->counting = order->counting;
 	loop->first_tile = order->first_tile;
 	loop->met = order->met;
 	loop->round = 0;
 	order->loop = loop;
-	order->depth++;
-	nb_regs_count(order, loop->turn);
+	loop->floor_around = order->touched.floor;
+	if (loop->turn->test)
+		order->touched.floor = loop->floor;
 }
 
 static void nb_loop_leave(struct nb_order *order, const struct nb_loop *loop)
 {
 	order->loop = loop->around;
-	order->depth--;
-	order->counting &= ~NEURON_BIT64(loop->turn->reg);
+	order->touched.floor = loop->floor_around;
 }
 
 /* The waits of its rounds, from which those of all rounds follow. False: they do not. */
@@ -549,7 +655,8 @@ static bool nb_loop_learn(const struct nb_order *order, struct nb_loop *loop)
 		return true;
 	loop->waits = &loop->made[(loop->round + 1) % 2];
 	memcpy(loop->first_seq, loop->seq, sizeof(loop->seq));
-	loop->known = nb_channels_fit(&loop->channels, loop->waits);
+	loop->known = nb_channels_fit(&loop->channels, loop->waits) &&
+		      !nb_is_unsettled(order, loop);
 	if (loop->known) {
 		nb_find_begun(order, loop);
 		nb_loop_last_round(order, loop);
@@ -560,20 +667,24 @@ static bool nb_loop_learn(const struct nb_order *order, struct nb_loop *loop)
 /* Once through a loop, with all of its rounds. 1: done; 0: they cannot overlap; -1: an error. */
 static int nb_loop_pass(struct nb_order *order, struct nb_loop *loop)
 {
-	uint32_t end[NB_MAX_ACTORS];
+	uint32_t begin[NB_MAX_ACTORS], end[NB_MAX_ACTORS];
 	unsigned int a;
 	int ret;
 
-	if (loop->depth >= NB_LOOP_DEPTH || loop->turn->test)
+	if (loop->depth >= NB_LOOP_DEPTH)
 		return 0;
 	nb_loop_enter(order, loop);
 	ret = nb_loop_rounds(order, loop);
 	nb_loop_leave(order, loop);
 	if (ret <= 0 || !nb_loop_learn(order, loop))
 		return ret < 0 ? -1 : 0;
-	for (a = 0; a < order->nr_actors; a++)
+	for (a = 0; a < order->nr_actors; a++) {
+		begin[a] = loop->seq[a];
+		if (a >= NEURON_NR_ENGINES && loop->second)
+			begin[a] = loop->floor[a];
 		end[a] = loop->seq[a] + loop->events[a];
-	nb_loop_rewind(order, loop, end);
+	}
+	nb_loop_rewind(order, loop, begin, end);
 	if (nb_loop_before(order, loop) || nb_loop_settle(order, loop))
 		return -1;
 	return 1;
@@ -584,13 +695,14 @@ int nb_loop_overlap(struct nb_order *order, const struct nb_turn *turn)
 	struct nb_loop *loop;
 	int ret;
 
-	/* How many rounds a while has is not known: what they leave cannot be counted. */
-	if (order->depth >= NB_LOOP_DEPTH || turn->test)
+	/* Where a branch begins, both of its parts have been looked at. */
+	if (order->depth >= NB_LOOP_DEPTH || turn->kind == NB_TURN_ELSE)
 		return 0;
 	loop = calloc(1, sizeof(*loop));
 	if (!loop)
 		return nb_fail(order->nb, "out of memory");
 	loop->turn = turn;
+	loop->end = nb_turn_last(order->record, turn);
 	loop->depth = order->depth;
 	ret = nb_loop_pass(order, loop);
 	if (ret > 0 && nb_loop_write(order, loop))

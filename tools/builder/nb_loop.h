@@ -48,10 +48,18 @@ struct nb_channels {
 };
 
 /**
- * struct nb_loop - that is gone through
+ * struct nb_loop - that is gone through: a loop, or a branch, whose parts are executed once or not
+ *	at all
+ * @end: where it ends
  * @around: the loop around it, if that is gone through, too
  * @child: loops in it, of which @next is the next one in this round
  * @depth: loops around it, of any kind
+ * @counting: as in struct nb_order, at its begin
+ * @second: in the second part of a branch
+ * @part, @part_pc: of a branch with two parts, at the end of the first one: events of each actor,
+ *	counted from the begin, and the next instruction of each engine
+ * @floor: if it may not be executed: events before the part under work
+ * @floor_around: of the loop or branch around it
  * @pc, @seq, @shift, @clock, @acquired, @nr_past, @met, @first_tile, @reg_set: at its begin
  * @done, @done_since: also at its begin
  * @knows: behind the last round, of the events of a round: how many of each actor each engine knows
@@ -66,17 +74,25 @@ struct nb_channels {
  * @stays: because of this one another engine is spared
  * @made: by the round under way, and by the one before it
  * @waits: those of each round, when they are @known
- * @drain: of each actor: the drain of its transfers, counted from 1; 0: none
+ * @drain: of each part of a branch and each actor: the drain of its transfers, counted from 1;
+ *	0: none
  * @refused: the rounds cannot overlap
  */
 struct nb_loop {
 	const struct nb_turn *turn;
+	const struct nb_turn *end;
 	struct nb_loop *around;
 	struct nb_loop **child;
 	size_t nr_children;
 	size_t child_room;
 	size_t next;
 	unsigned int depth;
+	uint64_t counting;
+	bool second;
+	uint32_t part[NB_MAX_ACTORS];
+	uint32_t part_pc[NEURON_NR_ENGINES];
+	uint32_t floor[NB_MAX_ACTORS];
+	const uint32_t *floor_around;
 	uint32_t pc[NEURON_NR_ENGINES];
 	uint32_t seq[NB_MAX_ACTORS];
 	uint32_t first_seq[NB_MAX_ACTORS];
@@ -101,10 +117,22 @@ struct nb_loop {
 	struct nb_loop_waits made[2];
 	const struct nb_loop_waits *waits;
 	struct nb_channels channels;
-	uint32_t drain[NB_MAX_ACTORS];
+	uint32_t drain[2][NB_MAX_ACTORS];
 	bool known;
 	bool refused;
 };
+
+static inline unsigned int nb_loop_parts(const struct nb_loop *loop)
+{
+	return loop->end->kind == NB_TURN_ELSE ? 2 : 1;
+}
+
+/* Events of @actor in the round up to the end of @part. */
+static inline uint32_t nb_part_end(const struct nb_loop *loop, unsigned int part,
+				   unsigned int actor)
+{
+	return part + 1 < nb_loop_parts(loop) ? loop->part[actor] : loop->events[actor];
+}
 
 /* Posts can be taken in the order in which they are made; @channels says how. */
 bool nb_channels_fit(struct nb_channels *channels, const struct nb_loop_waits *waits);

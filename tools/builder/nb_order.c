@@ -186,6 +186,9 @@ void nb_look_over(struct nb_order *order)
 {
 	unsigned int a, e;
 
+	/* What is known in a part that may not be executed is not known behind it. */
+	if (order->touched.floor)
+		return;
 	for (a = 0; a < order->nr_actors; a++) {
 		uint32_t over = UINT32_MAX;
 
@@ -218,6 +221,14 @@ void nb_ask_taker(struct nb_order *order, unsigned int *actor, uint32_t *seq)
 	*seq = event->taken;
 }
 
+uint32_t nb_event_unsure(const struct nb_order *order, unsigned int actor, uint32_t seq)
+{
+	if (actor < NEURON_NR_ENGINES || !seq)
+		return 0;
+	seq = nb_loop_seen(order, actor, order->actor[actor].event[seq - 1].unsure);
+	return seq > order->actor[actor].start ? seq : 0;
+}
+
 static void nb_need(struct nb_order *order, const struct nb_step *step, unsigned int actor,
 		    uint32_t seq, enum nb_cause cause, const struct nb_area *area)
 {
@@ -242,6 +253,15 @@ static void nb_need(struct nb_order *order, const struct nb_step *step, unsigned
 	order->needs |= NEURON_BIT64(actor);
 }
 
+/* The same for all events of @actor up to @seq. */
+static void nb_need_all(struct nb_order *order, const struct nb_step *step, unsigned int actor,
+			uint32_t seq, enum nb_cause cause, const struct nb_area *area)
+{
+	seq = nb_loop_seen(order, actor, seq);
+	for (; seq > order->clock[step->engine][actor]; seq = nb_event_unsure(order, actor, seq))
+		nb_need(order, step, actor, seq, cause, area);
+}
+
 struct nb_asking {
 	struct nb_order *order;
 	const struct nb_step *step;
@@ -256,7 +276,11 @@ static void nb_need_touch(void *context, const struct nb_touch *before,
 
 	if (before->seq <= asking->order->done[asking->step->engine][before->actor])
 		return;
-	nb_need(asking->order, asking->step, before->actor, before->seq, cause, &now->area);
+	if (before->all)
+		nb_need_all(asking->order, asking->step, before->actor, before->seq, cause,
+			    &now->area);
+	else if (nb_loop_seen(asking->order, before->actor, before->seq) == before->seq)
+		nb_need(asking->order, asking->step, before->actor, before->seq, cause, &now->area);
 }
 
 static int nb_ask(struct nb_order *order, struct nb_step *step)
@@ -266,9 +290,9 @@ static int nb_ask(struct nb_order *order, struct nb_step *step)
 
 	for (a = 0; a < order->nr_actors; a++) {
 		if (order->acquired[a])
-			nb_need(order, step, a, order->acquired[a], NB_CAUSE_HAND, NULL);
+			nb_need_all(order, step, a, order->acquired[a], NB_CAUSE_HAND, NULL);
 		if (step->release || step->all)
-			nb_need(order, step, a, order->actor[a].seq, NB_CAUSE_HAND, NULL);
+			nb_need_all(order, step, a, order->actor[a].seq, NB_CAUSE_HAND, NULL);
 	}
 	for (i = 0; i < step->nr_touches; i++)
 		if (nb_touched_ask(&order->touched, &step->touch[i], order->over,
@@ -371,25 +395,28 @@ static void nb_pick_actor(struct nb_order *order, struct nb_step *step)
 {
 	const struct nb_actor *actor;
 	int own = nb_queue_actor(order, step->queue);
+	uint32_t last, seq;
 	unsigned int a;
-	uint32_t last;
 
 	if (own < 0)
 		nb_loop_refuse(order);
 	step->actor = own >= 0 ? (unsigned int)own : nb_pick_slot(order, step->engine);
 	actor = &order->actor[step->actor];
-	last = actor->seq;
-	if (last == actor->start)
+	last = nb_loop_seen(order, step->actor, actor->seq);
+	if (last <= actor->start)
 		return;
-	/* A slot counts one transfer after the other; a queue does so for one engine. */
-	if (own >= 0 && actor->event[last - 1].engine == step->engine)
-		return;
-	if (order->clock[step->engine][step->actor] >= last)
-		return;
-	a = step->actor;
-	nb_ask_taker(order, &a, &last);
-	if (a != step->engine)
-		nb_need_set(order, a, (struct nb_need){ .seq = last, .cause = NB_CAUSE_SLOT });
+	for (; order->clock[step->engine][step->actor] < last;
+	     last = nb_event_unsure(order, step->actor, last)) {
+		/* A slot counts one transfer after the other; a queue does so for one engine. */
+		if (own >= 0 && actor->event[last - 1].engine == step->engine)
+			continue;
+		a = step->actor;
+		seq = last;
+		nb_ask_taker(order, &a, &seq);
+		if (a != step->engine && order->need[a].seq < seq)
+			nb_need_set(order, a,
+				    (struct nb_need){ .seq = seq, .cause = NB_CAUSE_SLOT });
+	}
 }
 
 /*
@@ -551,18 +578,27 @@ static void nb_regs_end(struct nb_order *order, const struct nb_turn *turn)
 	}
 }
 
-/* A loop whose rounds do not overlap begins or ends, or a part of a branch. */
-static int nb_order_turn(struct nb_order *order, const struct nb_turn *turn)
+int nb_turn_regs(struct nb_order *order, const struct nb_turn *turn)
 {
 	if (nb_is_tested(turn) && nb_check_test(order, turn))
 		return -1;
 	if (turn->begin) {
 		nb_regs_begin(order, turn);
 		order->depth++;
-		return nb_loop_begin(order, turn, nb_loop_engines(order, turn));
+	} else {
+		order->depth--;
+		nb_regs_end(order, turn);
 	}
-	order->depth--;
-	nb_regs_end(order, turn);
+	return 0;
+}
+
+/* A loop whose rounds do not overlap begins or ends, or a part of a branch. */
+static int nb_order_turn(struct nb_order *order, const struct nb_turn *turn)
+{
+	if (nb_turn_regs(order, turn))
+		return -1;
+	if (turn->begin)
+		return nb_loop_begin(order, turn, nb_loop_engines(order, turn));
 	return nb_loop_end(order, turn, nb_loop_engines(order, turn));
 }
 
@@ -595,7 +631,7 @@ static int nb_order_all(struct nb_order *order)
 		if (overlap < 0)
 			return -1;
 		if (overlap) {
-			turn = record->turn[turn].match;
+			turn = nb_turn_last(record, &record->turn[turn]) - record->turn;
 			at = record->turn[turn].at;
 		} else if (nb_order_turn(order, &record->turn[turn])) {
 			return -1;

@@ -91,7 +91,7 @@ enum nb_edit_kind {
 	NB_EDIT_GO_TAKE,	/* wait for that */
 	NB_EDIT_LOOP_BEGIN,	/* @seq times, counted by register @reg; @extra: rounds overlap */
 	NB_EDIT_LOOP_END,
-	NB_EDIT_WHILE_BEGIN,	/* go on at the test */
+	NB_EDIT_WHILE_BEGIN,	/* go on at the test; @extra: as in loops that overlap */
 	NB_EDIT_WHILE_END,	/* again while @reg op @extra register @actor, or the value @base */
 	NB_EDIT_THEN_END,	/* the same for what is executed once; if not, go on behind this */
 	NB_EDIT_BRANCH_END,	/* where what was executed once goes on */
@@ -140,6 +140,8 @@ struct nb_links {
  * @before: events of @engine before the trigger
  * @taken: in a loop: event of @taker which has waited for this one, as others must; 0: none
  * @drain: the drain by which it waits, counted from 1; 0: it waits in any case
+ * @unsure: it may not be executed: then this earlier event is the last one before it; 0: none, or
+ *	it is executed
  * @total: what the semaphore has been given with this event, counted from the first
  */
 struct nb_event {
@@ -148,6 +150,7 @@ struct nb_event {
 	uint32_t before;
 	uint32_t taken;
 	uint32_t drain;
+	uint32_t unsure;
 	uint32_t total;
 	uint8_t engine;
 	uint8_t taker;
@@ -159,7 +162,8 @@ struct nb_event {
 /**
  * struct nb_drain - how the transfers of a loop that nobody waits for in it are waited for
  * @event: the last one in a round, of @actor, which posts in each of @count rounds
- * @taker: the engine that waits behind the loop for all of them
+ * @taker: the engine that waits for all of them: behind the loop, or if nobody knows how often it
+ *	is executed, at the end of each round
  * @depth: of the loop
  * @asked: somebody needs to know that they are over
  */
@@ -355,6 +359,15 @@ struct nb_order {
 /* The accesses of the next instruction of @engine. 0 or -1. */
 int nb_step_get(struct nb_order *order, enum neuron_engine engine, struct nb_step *step);
 
+/* Where a loop or branch ends that @begin begins: if it has two parts, the second one. */
+static inline const struct nb_turn *nb_turn_last(const struct nb_record *record,
+						 const struct nb_turn *begin)
+{
+	const struct nb_turn *end = &record->turn[begin->match];
+
+	return end->kind == NB_TURN_THEN_ELSE ? &record->turn[end[1].match] : end;
+}
+
 /* A loop that has not ended has begun after the first @turn turns. */
 bool nb_loop_since(const struct nb_program *nb, size_t turn);
 
@@ -387,6 +400,10 @@ void nb_order_wait_for(struct nb_order *order, unsigned int actor, uint32_t seq)
 int nb_loop_begin(struct nb_order *order, const struct nb_turn *turn, unsigned int outside);
 int nb_loop_end(struct nb_order *order, const struct nb_turn *turn, unsigned int outside);
 
+#define NB_END_EDITS	2
+/* How many edits end what ends at @turn, a loop or a part of a branch. */
+unsigned int nb_end_edits(const struct nb_turn *turn, struct nb_edit edit[NB_END_EDITS]);
+
 /* Put @edit before instruction @pc of @engine. 0 or -1. */
 int nb_edit_at(struct nb_order *order, enum neuron_engine engine, uint32_t pc,
 	       struct nb_edit edit);
@@ -408,6 +425,12 @@ int nb_clock_keep(struct nb_order *order, enum neuron_engine e, uint32_t seq);
 /* Find out anew what all engines know. */
 void nb_look_over(struct nb_order *order);
 
+/*
+ * Which registers are set, where a loop or branch begins or ends. 0 or -1: a test needs one that is
+ * not.
+ */
+int nb_turn_regs(struct nb_order *order, const struct nb_turn *turn);
+
 /* The instructions of the record from @begin on, before @end. 0 or -1. */
 int nb_order_range(struct nb_order *order, size_t begin, size_t end);
 
@@ -415,6 +438,8 @@ int nb_order_range(struct nb_order *order, size_t begin, size_t end);
 void nb_event_ask(struct nb_order *order, const struct nb_event *event);
 /* A transfer of a loop tells one engine of its end: others wait for that one's event. */
 void nb_ask_taker(struct nb_order *order, unsigned int *actor, uint32_t *seq);
+/* If event @seq of @actor was not executed, the last one before it that was; 0: none is left. */
+uint32_t nb_event_unsure(const struct nb_order *order, unsigned int actor, uint32_t seq);
 /* The waits of those drains that somebody has asked for. 0 or -1. */
 int nb_drains_write(struct nb_order *order);
 
@@ -425,6 +450,11 @@ int nb_drains_write(struct nb_order *order);
 int nb_loop_overlap(struct nb_order *order, const struct nb_turn *turn);
 /* The instruction of @step, in a loop, must wait for event @seq of @actor. 0 or -1. */
 int nb_loop_wait(struct nb_order *order, const struct nb_step *step, unsigned int actor);
+/*
+ * The last event of @actor up to @seq that may be before the instruction under work: in the second
+ * part of a branch those of the first one are not.
+ */
+uint32_t nb_loop_seen(const struct nb_order *order, unsigned int actor, uint32_t seq);
 /* Rounds of the loop cannot overlap. */
 void nb_loop_refuse(struct nb_order *order);
 

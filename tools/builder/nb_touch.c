@@ -17,6 +17,7 @@
 int nb_touched_init(struct nb_touched *touched, struct nb_program *nb)
 {
 	touched->nb = nb;
+	touched->floor = NULL;
 	touched->nr_spaces = NB_SPACE_VAR + nb->nr_vars;
 	touched->nr_used = 0;
 	touched->space = calloc(touched->nr_spaces, sizeof(*touched->space));
@@ -150,10 +151,18 @@ static void nb_bin_range(const struct nb_binned *space, const struct nb_area *ar
 		*last = space->nr - 1;
 }
 
-/* Who must come after @old must come after @now too, which comes after @old itself. */
-static bool nb_touch_replaces(const struct nb_touch *now, const struct nb_touch *old)
+/* @old is not executed if what is under work is not. */
+static bool nb_touch_is_inside(const struct nb_touched *touched, const struct nb_touch *old)
 {
-	return (now->write || (!old->write && old->actor == now->actor)) &&
+	return !touched->floor || (old->seq > touched->floor[old->actor] && !old->all);
+}
+
+/* Who must come after @old must come after @now too, which comes after @old itself. */
+static bool nb_touch_replaces(const struct nb_touched *touched, const struct nb_touch *now,
+			      const struct nb_touch *old)
+{
+	return nb_touch_is_inside(touched, old) &&
+	       (now->write || (!old->write && old->actor == now->actor)) &&
 	       nb_area_covers(&now->area, &old->area);
 }
 
@@ -207,6 +216,7 @@ static void nb_bin_merge(struct nb_bin *bin)
 			continue;
 		}
 		nb_area_join(&bin->touch[j].area, &touch.area);
+		bin->touch[j].all = true;
 		if (bin->touch[j].seq < touch.seq)
 			bin->touch[j].seq = touch.seq;
 	}
@@ -225,12 +235,13 @@ static int nb_bin_grow(struct nb_program *nb, struct nb_bin *bin)
 	return 0;
 }
 
-static int nb_bin_add(struct nb_program *nb, struct nb_bin *bin, const struct nb_touch *now)
+static int nb_bin_add(const struct nb_touched *touched, struct nb_bin *bin,
+		      const struct nb_touch *now)
 {
 	unsigned int i, kept = 0;
 
 	for (i = 0; i < bin->nr; i++) {
-		if (nb_touch_replaces(now, &bin->touch[i]))
+		if (nb_touch_replaces(touched, now, &bin->touch[i]))
 			continue;
 		if (kept != i)
 			bin->touch[kept] = bin->touch[i];
@@ -239,7 +250,7 @@ static int nb_bin_add(struct nb_program *nb, struct nb_bin *bin, const struct nb
 	bin->nr = kept;
 	if (bin->nr >= NB_BIN_TOUCHES)
 		nb_bin_merge(bin);
-	if (bin->nr == bin->room && nb_bin_grow(nb, bin))
+	if (bin->nr == bin->room && nb_bin_grow(touched->nb, bin))
 		return -1;
 	bin->touch[bin->nr++] = *now;
 	return 0;
@@ -254,7 +265,7 @@ int nb_touched_add(struct nb_touched *touched, const struct nb_touch *now)
 		return -1;
 	nb_bin_range(space, &now->area, &b, &last);
 	for (; b <= last; b++)
-		if (nb_bin_add(touched->nb, &space->bin[b], now))
+		if (nb_bin_add(touched, &space->bin[b], now))
 			return -1;
 	return 0;
 }

@@ -12,12 +12,14 @@
  * struct nb_touch - an access
  * @seq: number of its event among those of @actor, from 1
  * @actor: who made it: a later event of an actor comes after its earlier ones
+ * @all: it stands for accesses of several events up to @seq
  */
 struct nb_touch {
 	struct nb_area area;
 	uint32_t seq;
 	uint8_t actor;
 	bool write;
+	bool all;
 };
 
 struct nb_bin {
@@ -34,8 +36,13 @@ struct nb_binned {
 	uint64_t bytes;
 };
 
+/*
+ * @floor: in a part of the program that may not be executed: events of each actor before it, for
+ * whose accesses those in the part do not stand; otherwise NULL
+ */
 struct nb_touched {
 	struct nb_program *nb;
+	const uint32_t *floor;
 	struct nb_binned *space;
 	uint32_t nr_spaces;
 	uint32_t *used;		/* spaces that have bins */

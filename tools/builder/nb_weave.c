@@ -256,7 +256,7 @@ static int nb_weave_while(struct nb_weaver *weaver, const struct nb_edit *edit)
 		return -1;
 	if (edit->kind == NB_EDIT_WHILE_BEGIN) {
 		weaver->top[weaver->depth++] = weaver->count;
-		weaver->overlap = false;
+		weaver->overlap = edit->extra;
 		return 0;
 	}
 	top = weaver->top[--weaver->depth];

@@ -322,8 +322,8 @@ void nb_end_loop(struct nb_program *nb);
  * not at all. It compares register @reg with register @with, or with the number @value if @with is
  * 0, and it is made before each round. Each engine that has something in the loop makes it with
  * registers of its own, which must hold the same numbers in all of them; only what the program
- * itself does in the loop may change them. It has to set both, also one that begins with 0. All
- * engines meet before the loop, after each round and behind it.
+ * itself does in the loop may change them. It has to set both, also one that begins with 0. Rounds
+ * overlap as those of nb_begin_loop() do.
  */
 void nb_begin_while(struct nb_program *nb, enum neuron_alu op, unsigned int reg,
 		    unsigned int with, int32_t value);
@@ -333,8 +333,7 @@ void nb_begin_while(struct nb_program *nb, enum neuron_alu op, unsigned int reg,
  * nb_begin_while(). What is between nb_else() and nb_end_if() is executed if it does not. Each
  * engine that has something in one of the two makes the comparison where the branch begins, with
  * registers of its own that it has set before, whichever parts of other branches and however many
- * rounds of loops have been executed. All engines meet before the branch and at the end of each
- * part. Transfers in a branch have generated descriptors.
+ * rounds of loops have been executed. Transfers in a branch have generated descriptors.
  */
 void nb_begin_if(struct nb_program *nb, enum neuron_alu op, unsigned int reg,
 		 unsigned int with, int32_t value);
