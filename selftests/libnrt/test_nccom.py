@@ -8,7 +8,6 @@ usage: test_nccom.py NCCOM-TEST
 import contextlib
 import json
 import os
-import pathlib
 import pty
 import re
 import resource
@@ -16,69 +15,14 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
-import unittest
 
 import tap
+from nccom_rig import LIMIT, TOOL, Tool, environment
 
-TOOL = pathlib.Path(sys.argv[1]).resolve()
-LIMIT = 200
 # Fewer files than 32 ranks need, but enough for chips and a sanitizer.
 FILES = 64
-# Four ranks on each chip.
-CHIPS = {"NEURON_RT_BACKEND": "embedded", "NEURON_EMU_INSTANCE": "trn2:4", "NEURON_EMU_QUIET": "1"}
 TYPES = ("uint8", "int8", "fp8", "uint16", "int16", "fp16", "bf16", "uint32", "int32", "fp32")
-
-
-def environment(**more):
-    """That of a run: four chips in the process."""
-    return {**os.environ, **CHIPS, **more}
-
-
-class Tool(unittest.TestCase):
-    """Each test runs the tool as a user does."""
-
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.folder = pathlib.Path(scratch.name)
-
-    def start(self, *arguments, env=None, **more):
-        """A run that goes on."""
-        child = subprocess.Popen([TOOL, *arguments], env=env or environment(), cwd=self.folder,
-                                 text=True, **more)
-        self.addCleanup(child.wait)
-        self.addCleanup(child.kill)
-        return child
-
-    def run_tool(self, *arguments, status=0, **variables):
-        """The run, which must have that exit status."""
-        done = subprocess.run([TOOL, *arguments], capture_output=True, text=True, timeout=LIMIT,
-                              check=False, cwd=self.folder, env=environment(**variables))
-        self.assertEqual(done.returncode, status, f"{arguments}: {done.stdout}{done.stderr}")
-        return done
-
-    def rows(self, *arguments, **variables):
-        """The lines of the table of a run that succeeds, as lists of words."""
-        done = self.run_tool(*arguments, **variables)
-        self.assertEqual(done.stderr, "")
-        *table, last = done.stdout.splitlines()
-        self.assertRegex(last, r"\AAvg bus bandwidth:\t\d+\.\d{4}GB/s\Z")
-        return [line.split() for line in table]
-
-    def refused(self, message, *arguments, status=2, **variables):
-        """One line says why, and perhaps another one where help is. Nothing else is printed."""
-        done = self.run_tool(*arguments, status=status, **variables)
-        self.assertEqual(done.stdout, "")
-        first, *others = done.stderr.splitlines()
-        self.assertEqual(first, f"nccom-test: {message}")
-        self.assertIn(others, ([], ["Try `nccom-test --help' or `nccom-test --usage' for more "
-                                    "information."]))
-
-    def write(self, name, content):
-        """A JSON file for the tool."""
-        (self.folder / name).write_text(json.dumps(content))
 
 
 class Output(Tool):
@@ -439,8 +383,11 @@ class Refusals(Tool):
                      "--hosts", "127.0.0.1", "10.1.4.138")
         self.refused("--nnodes: not possible: all ranks are on one server", "-r", "2", "allr", "-N",
                      "2")
-        self.refused("--sb2sb: not possible yet: needs another NEFF than the tool makes", "-r",
-                     "2", "allr", "--sb2sb")
+        for option in "--input-shape", "--output-shape":
+            self.refused(f"{option}: not possible yet: the tool places the tile of each size by "
+                         "itself", "-r", "2", "allr", option, "[1,1][4,4]")
+        self.refused("--shared-output-buff: not possible yet: libnrt lets one request at a time "
+                     "write a tensor", "-r", "2", "allr", "--shared-output-buff")
 
     def test_several_tensors(self):
         """One operation of a list of tensors gives what one of one tensor gives, to the bit."""

@@ -4,13 +4,11 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include <nrt/nrt.h>
 
 #include "groups.h"
-#include "neuron/generation.h"
 #include "options.h"
 #include "output.h"
 #include "process.h"
@@ -21,24 +19,38 @@
 static atomic_int interrupted;
 
 /**
- * struct test - all that is done
- * @options: the command line
+ * struct stream - an operation, alone or on a stream
+ * @options: of it
  * @groups: of the ranks
  * @metadata: of an operation that varies
  * @pairs: of a permutation
- * @ranks: which work
  * @report: what is printed
- * @size: the size under way
- * @times: room for its times
- * @failed: sizes without a result
+ * @size: the size under way, in bytes
+ * @shape: what it means
  */
-struct test {
-	struct options options;
+struct stream {
+	const struct options *options;
 	struct groups groups;
 	struct metadata metadata;
 	struct pairs pairs;
-	struct ranks *ranks;
 	struct report *report;
+	uint64_t size;
+	struct shape shape;
+};
+
+/**
+ * struct test - all that is done
+ * @command: the command line
+ * @stream: its operations
+ * @ranks: which work
+ * @size: operations of each size
+ * @times: room for their times
+ * @failed: sizes without a result
+ */
+struct test {
+	struct command command;
+	struct stream stream[NEFF_NR_STREAMS];
+	struct ranks *ranks;
 	struct ranks_size size;
 	struct ranks_times times;
 	unsigned int failed;
@@ -79,42 +91,75 @@ static void show_progress(void *arg, unsigned int done)
 	const struct test *test = arg;
 
 	if (test->times.wall)
-		report_progress(test->report, &test->size.shape, done,
+		report_progress(test->stream[0].report, &test->stream[0].shape, done,
 				operations_of(&test->size));
 }
 
 /* Operations of each size. With --neff_iters -n and -w are those of one run. */
 static void count_operations(struct test *test)
 {
-	const struct options *options = &test->options;
+	const struct options *options = &test->command.options;
 	unsigned int run = options->iters + options->warmup;
 
 	test->size.run_iters = options->iters;
 	test->size.runs = options->runs ?: 1;
 	test->size.run_warmup = options->runs ? options->warmup : 0;
 	test->size.warmup = options->runs ? options->warmup_runs * run : options->warmup;
+	/* The operations of a NEFF of the public tool have tensors of their own. */
+	test->size.buffers = options->unique ? run : 1;
+}
+
+/* Each stream has a line that says so. */
+static void say_failure(struct test *test, const char *why)
+{
+	unsigned int i;
+
+	for (i = 0; i < test->command.nr; i++)
+		report_failure(test->stream[i].report, &test->stream[i].shape, why);
+	test->failed++;
+}
+
+static int say_results(struct test *test)
+{
+	size_t nr = (size_t)test->size.runs * test->size.run_iters;
+	unsigned int i;
+
+	for (i = 0; i < test->command.nr; i++)
+		if (report_row(test->stream[i].report, &test->stream[i].shape,
+			       ranks_algorithm(test->ranks, i), &test->times, nr))
+			return -1;
+	return 0;
+}
+
+static int plan(struct test *test, char why[RANKS_WHY])
+{
+	const struct shape *shape[NEFF_NR_STREAMS];
+	unsigned int i;
+
+	for (i = 0; i < test->command.nr; i++) {
+		struct stream *stream = &test->stream[i];
+
+		stream->shape = shape_of(stream->options->operation, stream->options->type,
+					 stream->groups.size, stream->size);
+		shape[i] = &stream->shape;
+	}
+	return ranks_plan(test->ranks, shape, &test->size, why);
 }
 
 /* Returns false when no other size can follow. */
-static bool test_size(struct test *test, uint64_t size)
+static bool test_size(struct test *test)
 {
-	const struct options *options = &test->options;
-	const struct ranks_size *now = &test->size;
-	const struct shape *shape = &now->shape;
 	char why[RANKS_WHY] = "";
 	enum ranks_end end;
 
-	test->size.shape = shape_of(options->operation, options->type, test->groups.size, size);
-	if (ranks_plan(test->ranks, shape, why)) {
-		report_failure(test->report, shape, why);
-		test->failed++;
+	if (plan(test, why)) {
+		say_failure(test, why);
 		return true;
 	}
-	end = ranks_run(test->ranks, now, &test->times, why);
-	report_progress(test->report, shape, 0, 0);
+	end = ranks_run(test->ranks, &test->size, &test->times, why);
+	report_progress(test->stream[0].report, &test->stream[0].shape, 0, 0);
 	if (end == RANKS_OK) {
-		if (!report_row(test->report, shape, ranks_algorithm(test->ranks), &test->times,
-				(size_t)now->runs * now->run_iters))
+		if (!say_results(test))
 			return true;
 		complain("out of memory");
 		test->failed++;
@@ -122,118 +167,193 @@ static bool test_size(struct test *test, uint64_t size)
 	}
 	if (end == RANKS_INTERRUPTED)
 		return false;
-	report_failure(test->report, shape, end == RANKS_WRONG ? "wrong result" : "failure");
+	say_failure(test, end == RANKS_WRONG ? "wrong result" : "failure");
 	complain(why);
-	test->failed++;
 	return end == RANKS_WRONG;
-}
-
-/* Documented GB/s of a link of the chips, each way, in the unit of the table; 0: not known. */
-static double link_bandwidth(void)
-{
-	const struct neuron_gen *gens[] = { &neuron_gen_trn1, &neuron_gen_trn2, &neuron_gen_trn3 };
-	nrt_instance_info_t info = { 0 };
-	unsigned int i;
-
-	if (nrt_get_instance_info(&info, sizeof(info)))
-		return 0;
-	for (i = 0; i < sizeof(gens) / sizeof(gens[0]); i++)
-		if (!strcmp(gens[i]->core_arch, info.arch_name))
-			return gens[i]->link_mbps * 1e6 / (1u << 30);
-	return 0;
 }
 
 static int take_times(struct test *test)
 {
 	size_t nr = (size_t)test->size.runs * test->size.run_iters;
+	bool modelled = test->command.options.modelled;
 
 	test->times.wall = calloc(nr, sizeof(*test->times.wall));
-	if (test->options.modelled)
+	if (modelled)
 		test->times.device = calloc(nr, sizeof(*test->times.device));
-	return test->times.wall && (test->times.device || !test->options.modelled) ? 0 : -1;
+	return test->times.wall && (test->times.device || !modelled) ? 0 : -1;
+}
+
+/* The next size of each stream; a stream that has had all of its sizes stays at the last one. */
+static bool go_on(struct test *test)
+{
+	struct stream *stream;
+	bool more = false;
+	uint64_t next;
+	unsigned int i;
+
+	for (i = 0; i < test->command.nr; i++) {
+		stream = &test->stream[i];
+		next = options_next_size(stream->options, stream->size);
+		if (next)
+			stream->size = next;
+		more |= next;
+	}
+	return more;
+}
+
+static int end_reports(struct test *test, char *why, size_t size)
+{
+	const unsigned int nr = test->command.nr;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		report_end(test->stream[i].report, i + 1 == nr ? test->failed : 0);
+	return report_write(test->stream[0].report, why, size);
 }
 
 static int test_sizes(struct test *test)
 {
-	const struct options *options = &test->options;
-	uint64_t size = options->min;
 	char why[512];
+	unsigned int i;
 
-	count_operations(test);
 	if (take_times(test))
 		return complain("out of memory");
-	report_link(test->report, link_bandwidth());
-	report_head(test->report);
-	while (size && test_size(test, size))
-		size = options_next_size(options, size);
+	for (i = 0; i < test->command.nr; i++) {
+		test->stream[i].size = test->stream[i].options->min;
+		report_link(test->stream[i].report, ranks_link());
+		report_head(test->stream[i].report);
+	}
+	while (test_size(test) && go_on(test))
+		;
 	if (interrupted)
 		return EXIT_TEST_FAILED;
-	if (report_end(test->report, test->failed, why, sizeof(why)))
+	if (end_reports(test, why, sizeof(why)))
 		return complain(why);
 	return test->failed ? EXIT_TEST_FAILED : EXIT_SUCCESS;
 }
 
 /* --- All of it --- */
 
-static int make_groups(struct test *test, char why[FILE_WHY])
+static int make_groups(struct stream *stream, char why[FILE_WHY])
 {
-	const struct options *options = &test->options;
+	const struct options *options = stream->options;
 
 	if (options->groups_file)
-		return groups_read(&test->groups, options->ranks, options->groups_file, why);
+		return groups_read(&stream->groups, options->ranks, options->groups_file, why);
 	if (options->parallel)
-		return groups_parallel(&test->groups, options->ranks, options->parallel, why);
-	return groups_all(&test->groups, options->ranks, why);
+		return groups_parallel(&stream->groups, options->ranks, options->parallel, why);
+	return groups_all(&stream->groups, options->ranks, why);
 }
 
-static int make_pairs(struct test *test, char why[FILE_WHY])
+static int make_pairs(struct stream *stream, char why[FILE_WHY])
 {
-	const struct options *options = &test->options;
+	const struct options *options = stream->options;
 
 	if (options->pairs_file)
-		return pairs_read(&test->pairs, options->ranks, options->pairs_file, why);
+		return pairs_read(&stream->pairs, options->ranks, options->pairs_file, why);
 	if (options->operation->plan_op == NRT_PLAN_PERMUTE)
-		return pairs_ring(&test->pairs, test->groups.size, why);
+		return pairs_ring(&stream->pairs, stream->groups.size, why);
+	return 0;
+}
+
+static int check_ones(const struct stream *stream, char why[FILE_WHY])
+{
+	const struct options *options = stream->options;
+
+	if (options->kind != VALUES_ONES ||
+	    values_ones_fit(options->operation, options->reduction, options->type,
+			    stream->groups.size))
+		return 0;
+	return file_fail(why, "--check=all_ones: %s cannot count %u ranks exactly",
+			 options->type->name, stream->groups.size);
+}
+
+static bool has_rank(const struct groups *groups, uint32_t rank)
+{
+	unsigned int i = 0;
+
+	while (i < groups->nr * groups->size && groups->rank[i] != rank)
+		i++;
+	return i < groups->nr * groups->size;
+}
+
+/* A rank does all collectives of a NEFF, or none. */
+static int check_ranks(const struct test *test, unsigned int i, char why[FILE_WHY])
+{
+	const struct groups *first = &test->stream[0].groups, *groups = &test->stream[i].groups;
+	uint32_t rank;
+
+	for (rank = 0; rank < test->command.options.ranks; rank++)
+		if (has_rank(first, rank) != has_rank(groups, rank))
+			return file_fail(why,
+					 "rank %u is in a group of stream %u, and in none of stream %u",
+					 rank, has_rank(first, rank) ? 0 : i,
+					 has_rank(first, rank) ? i : 0);
+	return 0;
+}
+
+static int prepare_stream(struct test *test, unsigned int i, char *why, size_t size)
+{
+	struct stream *stream = &test->stream[i];
+	char text[FILE_WHY];
+
+	stream->options = &test->command.stream[i];
+	if (make_groups(stream, text) || check_ranks(test, i, text) ||
+	    metadata_read(&stream->metadata, stream->options->operation, stream->groups.size,
+			  stream->options->metadata_file, text) ||
+	    make_pairs(stream, text) || check_ones(stream, text)) {
+		snprintf(why, size, "%s", text);
+		return -1;
+	}
+	stream->report = report_new(stream->options, stream->groups.size,
+				    test->stream[0].report, why, size);
+	if (!stream->report)
+		return -1;
+	if (test->command.nr > 1)
+		report_name_stream(stream->report, i);
 	return 0;
 }
 
 static int prepare(struct test *test, char *why, size_t size)
 {
-	const struct options *options = &test->options;
-	char text[FILE_WHY];
+	unsigned int i;
 
-	if (make_groups(test, text) ||
-	    metadata_read(&test->metadata, options->operation, test->groups.size,
-			  options->metadata_file, text) ||
-	    make_pairs(test, text)) {
-		snprintf(why, size, "%s", text);
-		return -1;
-	}
-	if (options->kind == VALUES_ONES &&
-	    !values_ones_fit(options->operation, options->reduction, options->type,
-			     test->groups.size)) {
-		snprintf(why, size, "--check=all_ones: %s cannot count %u ranks exactly",
-			 options->type->name, test->groups.size);
-		return -1;
-	}
-	test->report = report_new(options, test->groups.size, why, size);
-	return test->report ? 0 : -1;
+	count_operations(test);
+	for (i = 0; i < test->command.nr; i++)
+		if (prepare_stream(test, i, why, size))
+			return -1;
+	return 0;
+}
+
+static struct ranks_op op_of(const struct stream *stream)
+{
+	const struct options *options = stream->options;
+
+	return (struct ranks_op){
+		.operation = options->operation,
+		.reduction = options->reduction,
+		.type = options->type,
+		.groups = &stream->groups,
+		.metadata = &stream->metadata,
+		.pairs = &stream->pairs,
+		.ratio = &options->ratio,
+		.sbuf = options->sbuf,
+		.below = options->cc_dim != 0,
+		.ops = options->ops,
+		.kind = options->kind,
+		.seed = options->seed,
+	};
 }
 
 static int run(struct test *test)
 {
-	const struct options *options = &test->options;
+	const struct options *options = &test->command.options;
+	struct ranks_op op[NEFF_NR_STREAMS];
 	const struct ranks_of of = {
-		.operation = options->operation,
-		.reduction = options->reduction,
-		.type = options->type,
+		.op = op,
+		.nr_ops = test->command.nr,
 		.nr = options->ranks,
-		.groups = &test->groups,
-		.metadata = &test->metadata,
-		.pairs = &test->pairs,
-		.ratio = &options->ratio,
-		.kind = options->kind,
-		.seed = options->seed,
+		.pinned = options->pinned,
 		.modelled = options->modelled,
 		.interrupted = &interrupted,
 		.progress = show_progress,
@@ -241,8 +361,11 @@ static int run(struct test *test)
 	};
 	char why[RANKS_WHY];
 	enum ranks_end end;
+	unsigned int i;
 	int status;
 
+	for (i = 0; i < of.nr_ops; i++)
+		op[i] = op_of(&test->stream[i]);
 	end = ranks_new(&of, &test->ranks, why);
 	if (end)
 		return end == RANKS_FAILED ? complain(why) : EXIT_TEST_FAILED;
@@ -255,6 +378,18 @@ static int run(struct test *test)
 	return status;
 }
 
+static void free_streams(struct test *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < test->command.nr; i++) {
+		report_free(test->stream[i].report);
+		pairs_fini(&test->stream[i].pairs);
+		metadata_fini(&test->stream[i].metadata);
+		groups_fini(&test->stream[i].groups);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static struct test test;
@@ -263,8 +398,8 @@ int main(int argc, char **argv)
 
 	output_check_at_exit();
 	process_raise_files();
-	options_parse(&test.options, argc, argv);
-	if (test.options.debug)
+	command_parse(&test.command, argc, argv);
+	if (test.command.options.debug)
 		setenv("NEURON_RT_LOG_LEVEL", "DEBUG", 1);
 	if (prepare(&test, why, sizeof(why))) {
 		complain(why);
@@ -272,10 +407,8 @@ int main(int argc, char **argv)
 	} else {
 		status = run(&test);
 	}
-	report_free(test.report);
-	pairs_fini(&test.pairs);
-	metadata_fini(&test.metadata);
-	groups_fini(&test.groups);
+	free_streams(&test);
+	command_fini(&test.command);
 	free(test.times.wall);
 	free(test.times.device);
 	if (interrupted) {

@@ -25,30 +25,32 @@ static int tensor(struct nb_program *nb, const char *name, const struct type *ty
 			   nb_input(nb, name, dtype, 2, shape);
 }
 
-/* The sync engine starts the collective, and waits for its end. */
-static void emit(struct nb_program *nb, struct nb_collective *what)
-{
-	const uint32_t one = htole32(1);
-	int queue = nb_queue(nb, "q_start", "data", NEURON_ENGINE_SYNC, 1);
-	int constant = nb_file(nb, "one.bin", &one, sizeof(one)), start;
-
-	what->semaphore = nb_sem(nb, false);
-	start = nb_collective(nb, "start", what);
-	nb_dma(nb, queue, nb_linear(start, 0, sizeof(one)), nb_linear(constant, 0, sizeof(one)),
-	       -1);
-	nb_wait_take(nb_nop(nb, NEURON_ENGINE_SYNC), what->semaphore, 1);
-	nb_halt(nb, NEURON_ENGINE_SYNC);
-}
+/**
+ * struct making - a program under way
+ * @nb: it
+ * @op: what a stream does, and @stream: its number
+ * @what: its collective
+ * @queue: moves tensors to SBUF and back, and starts collectives
+ * @one: variable with the word that starts one
+ */
+struct making {
+	struct nb_program *nb;
+	const struct neff_op *op;
+	unsigned int stream;
+	struct nb_collective what[NEFF_NR_STREAMS];
+	int queue;
+	int one;
+};
 
 /*
  * Tensor @i of several, in @var of @bytes. It has its share of each block, so that all of them
  * together give what one tensor would.
  */
-static struct nb_side part(const struct neff_of *of, unsigned int i, int var, uint64_t bytes)
+static struct nb_side part(const struct neff_op *op, unsigned int i, int var, uint64_t bytes)
 {
-	const uint64_t block = of->shape->block, size = of->type->size;
-	const uint64_t begin = ratio_begin(of->ratio, i, block);
-	const uint64_t end = ratio_begin(of->ratio, i + 1, block);
+	const uint64_t block = op->shape->block, size = op->type->size;
+	const uint64_t begin = ratio_begin(op->ratio, i, block);
+	const uint64_t end = ratio_begin(op->ratio, i + 1, block);
 	struct nb_side side = nb_linear(var, begin * size, (uint32_t)((end - begin) * size));
 
 	side.ndim = 2;
@@ -57,49 +59,130 @@ static struct nb_side part(const struct neff_of *of, unsigned int i, int var, ui
 	return side;
 }
 
-/* @what has lists from now on, of @inputs and @outputs. */
-static void split(const struct neff_of *of, struct nb_collective *what,
-		  struct nb_side inputs[NEFF_MAX_PARTS], struct nb_side outputs[NEFF_MAX_PARTS])
+void neff_name(char name[NEFF_NAME], const char *what, unsigned int stream)
 {
-	unsigned int i;
-
-	for (i = 0; i < of->ratio->nr; i++) {
-		inputs[i] = part(of, i, what->input, of->shape->input);
-		outputs[i] = part(of, i, what->output, of->shape->output);
-	}
-	what->inputs = inputs;
-	what->outputs = outputs;
-	what->nr_parts = i;
+	snprintf(name, NEFF_NAME, "%s%u", what, stream);
 }
 
 /* Tensors, pairs, and what else the operation needs. */
-static void fill(struct nb_program *nb, const struct neff_of *of, struct nb_collective *what)
+static void fill(struct making *making, struct nb_collective *what)
 {
-	const uint32_t rows[2] = { metadata_rows(of->metadata), of->groups->size };
+	const struct neff_op *op = making->op;
+	const uint32_t rows[2] = { metadata_rows(op->metadata), op->groups->size };
+	char name[NEFF_NAME];
 
-	what->pairs = (const uint32_t (*)[2])of->pairs->pair;
-	what->nr_pairs = of->pairs->nr;
-	if (of->operation->reduces)
-		what->reduce = of->reduction->name;
-	what->input = tensor(nb, "input", of->type, of->shape->input, false);
-	what->output = tensor(nb, "output", of->type, of->shape->output, true);
-	if (!of->operation->varies)
+	what->op = nrt_plan_op_name(op->operation->plan_op);
+	what->dtype = (enum neuron_dtype)op->type->dtype;
+	what->ranks = op->groups->rank;
+	what->group_size = op->groups->size;
+	what->nr_groups = op->groups->nr;
+	what->pairs = (const uint32_t (*)[2])op->pairs->pair;
+	what->nr_pairs = op->pairs->nr;
+	what->stream = making->stream;
+	what->semaphore = nb_sem(making->nb, false);
+	if (op->operation->reduces)
+		what->reduce = op->reduction->name;
+	neff_name(name, "input", making->stream);
+	what->input = tensor(making->nb, name, op->type, op->shape->input, false);
+	neff_name(name, "output", making->stream);
+	what->output = tensor(making->nb, name, op->type, op->shape->output, true);
+	if (!op->operation->varies)
 		return;
-	what->metadata = nb_output(nb, "metadata", NEURON_DTYPE_UINT32, 2, rows);
-	what->has_rdispls = of->metadata->has_rdispls;
+	neff_name(name, "metadata", making->stream);
+	what->metadata = nb_output(making->nb, name, NEURON_DTYPE_UINT32, 2, rows);
+	what->has_rdispls = op->metadata->has_rdispls;
 }
 
-int neff_make(struct neff *neff, const struct neff_of *of, char why[NEFF_WHY])
+/* Start all collectives of the stream; they follow each other. */
+static void start(struct making *making, const struct nb_collective *filled)
 {
-	struct nb_program *nb = nb_new(of->operation->name);
 	struct nb_side inputs[NEFF_MAX_PARTS], outputs[NEFF_MAX_PARTS];
-	struct nb_collective what = {
-		.op = nrt_plan_op_name(of->operation->plan_op),
-		.dtype = (enum neuron_dtype)of->type->dtype,
-		.ranks = of->groups->rank,
-		.group_size = of->groups->size,
-		.nr_groups = of->groups->nr,
-	};
+	const struct neff_op *op = making->op;
+	struct nb_collective what = *filled;
+	char name[NEFF_NAME + 16];
+	unsigned int i;
+	int begin;
+
+	for (i = 0; i < op->ratio->nr; i++) {
+		inputs[i] = part(op, i, what.input, op->shape->input);
+		outputs[i] = part(op, i, what.output, op->shape->output);
+	}
+	what.nr_parts = op->ratio->nr;
+	if (op->sbuf) {
+		inputs[0] = sbuf_input(making->nb, op->sbuf);
+		outputs[0] = sbuf_output(making->nb, op->sbuf);
+		what.nr_parts = 1;
+	}
+	what.inputs = inputs;
+	what.outputs = outputs;
+	for (i = 0; i < op->ops; i++) {
+		snprintf(name, sizeof(name), "start%u.%u", making->stream, i);
+		begin = nb_collective(making->nb, name, &what);
+		nb_dma(making->nb, making->queue, nb_linear(begin, 0, sizeof(uint32_t)),
+		       nb_linear(making->one, 0, sizeof(uint32_t)), -1);
+	}
+}
+
+/* All bytes of variable @var. */
+static struct nb_side whole(const struct making *making, int var)
+{
+	return nb_linear(var, 0, (uint32_t)nb_var_size(making->nb, var));
+}
+
+/* Of those in SBUF: bring the inputs there, or @back the outputs, and wait for that. */
+static void move(struct making *making, const struct neff_op *op, unsigned int nr, bool back)
+{
+	struct nb_program *nb = making->nb;
+	int landed = nb_sem(nb, false), moves = 0;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (!op[i].sbuf)
+			continue;
+		if (back)
+			nb_dma(nb, making->queue, whole(making, making->what[i].output),
+			       sbuf_output(nb, op[i].sbuf), landed);
+		else
+			nb_dma(nb, making->queue, sbuf_input(nb, op[i].sbuf),
+			       whole(making, making->what[i].input), landed);
+		moves++;
+	}
+	if (moves)
+		nb_wait_take(nb_nop(nb, NEURON_ENGINE_SYNC), landed, moves);
+}
+
+/* The sync engine starts all streams, and waits for their ends. */
+static void emit(struct making *making, const struct neff_op *op, unsigned int nr)
+{
+	const uint32_t one = htole32(1);
+	struct nb_program *nb = making->nb;
+	unsigned int i;
+
+	making->queue = nb_queue(nb, "q_start", "data", NEURON_ENGINE_SYNC, 1);
+	making->one = nb_file(nb, "one.bin", &one, sizeof(one));
+	for (i = 0; i < nr; i++) {
+		making->op = &op[i];
+		making->stream = i;
+		fill(making, &making->what[i]);
+	}
+	move(making, op, nr, false);
+	for (i = 0; i < nr; i++) {
+		making->op = &op[i];
+		making->stream = i;
+		start(making, &making->what[i]);
+	}
+	for (i = 0; i < nr; i++)
+		nb_wait_take(nb_nop(nb, NEURON_ENGINE_SYNC), making->what[i].semaphore,
+			     (int32_t)op[i].ops);
+	move(making, op, nr, true);
+	nb_halt(nb, NEURON_ENGINE_SYNC);
+}
+
+int neff_make(struct neff *neff, const struct neff_op *op, unsigned int nr, unsigned int lnc,
+	      char why[NEFF_WHY])
+{
+	struct making making = { .nb = nb_new(nr > 1 ? "streams" : op->operation->name) };
+	struct nb_program *nb = making.nb;
 	int ret;
 
 	*neff = (struct neff){ 0 };
@@ -107,10 +190,8 @@ int neff_make(struct neff *neff, const struct neff_of *of, char why[NEFF_WHY])
 		snprintf(why, NEFF_WHY, "out of memory");
 		return -1;
 	}
-	fill(nb, of, &what);
-	split(of, &what, inputs, outputs);
-	emit(nb, &what);
-	if (of->lnc == 2)
+	emit(&making, op, nr);
+	if (lnc == 2)
 		nb_second(nb);
 	ret = nb_pack(nb, &neff->bytes, &neff->size);
 	if (ret)

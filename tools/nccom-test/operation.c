@@ -7,14 +7,16 @@
 static const struct operation operations[] = {
 	{
 		.name = "all_reduce", .alias = "allr", .plan_op = NRT_PLAN_ALL_REDUCE,
-		.cc_op = NRT_CC_ALLREDUCE, .reduces = true, .in_blocks = 1, .out_blocks = 1,
-		.bus_factor = 2,
+		.cc_op = NRT_CC_ALLREDUCE, .reduces = true, .in_sbuf = true,
+		.in_blocks = 1, .out_blocks = 1, .bus_factor = 2,
 	}, {
 		.name = "all_gather", .alias = "allg", .plan_op = NRT_PLAN_ALL_GATHER,
-		.cc_op = NRT_CC_ALLGATHER, .in_blocks = 1, .bus_factor = 1,
+		.cc_op = NRT_CC_ALLGATHER, .in_sbuf = true, .in_blocks = 1,
+		.bus_factor = 1,
 	}, {
 		.name = "reduce_scatter", .alias = "redsct", .plan_op = NRT_PLAN_REDUCE_SCATTER,
-		.cc_op = NRT_CC_REDUCESCATTER, .reduces = true, .out_blocks = 1, .bus_factor = 1,
+		.cc_op = NRT_CC_REDUCESCATTER, .reduces = true, .in_sbuf = true, .out_blocks = 1,
+		.bus_factor = 1,
 	}, {
 		.name = "alltoall", .plan_op = NRT_PLAN_ALL_TO_ALL, .in_neff = true,
 		.bus_factor = 1,
@@ -91,10 +93,20 @@ const struct type *type_find(const char *name)
 	return NULL;
 }
 
+unsigned int in_blocks(const struct operation *operation, unsigned int ranks)
+{
+	return operation->in_blocks ?: ranks;
+}
+
+unsigned int out_blocks(const struct operation *operation, unsigned int ranks)
+{
+	return operation->out_blocks ?: ranks;
+}
+
 struct shape shape_of(const struct operation *operation, const struct type *type,
 		      unsigned int ranks, uint64_t size)
 {
-	uint64_t in = operation->in_blocks ?: ranks, out = operation->out_blocks ?: ranks;
+	uint64_t in = in_blocks(operation, ranks), out = out_blocks(operation, ranks);
 	uint64_t step = (in > out ? in : out) * type->size;
 	struct shape shape = { .block = (size + step - 1) / step };
 

@@ -20,6 +20,7 @@
  * @in_neff: it is the collective of a NEFF; else @cc_op of nrta_cc_prepare()
  * @reduces: it has a reduction
  * @varies: how much goes where is in metadata, and known only when it runs
+ * @in_sbuf: it can work in SBUF
  * @in_blocks, @out_blocks: input and output of a rank are so many blocks; 0: as many as there are
  *	ranks in the group
  * @bus_factor: busbw is algbw * @bus_factor * (r - 1) / r; of a permutation it is algbw
@@ -32,6 +33,7 @@ struct operation {
 	nrt_cc_op_type_t cc_op;
 	bool reduces;
 	bool varies;
+	bool in_sbuf;
 	unsigned int in_blocks;
 	unsigned int out_blocks;
 	double bus_factor;
@@ -101,6 +103,10 @@ struct shape shape_of(const struct operation *operation, const struct type *type
 
 /* The element of a block of @block elements with which tensor @i of several begins. */
 uint64_t ratio_begin(const struct ratio *ratio, unsigned int i, uint64_t block);
+
+/* Blocks of an input and of an output, on a group of @ranks. */
+unsigned int in_blocks(const struct operation *operation, unsigned int ranks);
+unsigned int out_blocks(const struct operation *operation, unsigned int ranks);
 
 /* Bus bandwidth in units of the algorithm bandwidth. */
 double bus_factor(const struct operation *operation, unsigned int ranks);

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include <argp.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "completion.h"
+#include "file.h"
 #include "options.h"
 
 /* So that sums of several do not overflow. */
 #define MAX_BYTES	(UINT64_C(1) << 40)
 #define MAX_ITERS	1000000u
 #define ONE_SERVER	"not possible: all ranks are on one server"
-#define NO_NEFF		"not possible yet: needs another NEFF than the tool makes"
+#define NO_SHAPE	"not possible yet: the tool places the tile of each size by itself"
 
 #define OPERATIONS \
 	"all_reduce (allr), all_gather (allg), reduce_scatter (redsct), alltoall, permute, sendrecv, all_gatherv (allgv), alltoallv, reduce_scatterv (redsctv)"
@@ -48,28 +50,47 @@ enum {
 	OPTION_UNIQUE,
 };
 
-/* The groups of the summary. What is in the last one is refused, and its text says why. */
-enum { RUNS = 1, REFUSED };
+/*
+ * The groups of the summary: those of an operation, which a stream may have, those of all of them,
+ * and those that are refused, whose text says why.
+ */
+enum { OPERATION = 1, RUNS, REFUSED };
 
 static const struct argp_option table[] = {
+	{ "cc-dim", OPTION_CC_DIM, "N", 0,
+	  "with --sb2sb: blocks lie beside each other (0), or below each other (1, without it)",
+	  OPERATION },
 	{ "check", 'c', "KIND", OPTION_ARG_OPTIONAL,
-	  "numbers of the inputs: random or all_ones; results are always compared", RUNS },
+	  "numbers of the inputs: random or all_ones; results are always compared", OPERATION },
 	{ "coalesced-cc-size-ratio", OPTION_COALESCED, "LIST", 0,
-	  "an operation has several tensors, whose sizes have such a ratio, as in [1,2,1]", RUNS },
-	{ "completion", OPTION_COMPLETION, NULL, OPTION_HIDDEN, "write a script for bash", RUNS },
+	  "an operation has several tensors, whose sizes have such a ratio, as in [1,2,1]",
+	  OPERATION },
 	{ "custom-replica-groups", OPTION_GROUPS, "FILE", 0, "JSON file with groups of ranks",
-	  RUNS },
+	  OPERATION },
 	{ "custom-src-target-pairs", OPTION_PAIRS, "FILE", 0,
-	  "JSON file with who sends to whom in a permute or sendrecv", RUNS },
+	  "JSON file with who sends to whom in a permute or sendrecv", OPERATION },
 	{ "data-parallel-dimension", OPTION_PARALLEL, "N", 0,
-	  "groups of N ranks each, side by side", RUNS },
+	  "groups of N ranks each, side by side", OPERATION },
 	{ "datatype", 'd', "TYPE", 0,
-	  "uint8 (without it), int8, fp8, uint16, int16, fp16, bf16, uint32, int32 or fp32", RUNS },
+	  "uint8 (without it), int8, fp8, uint16, int16, fp16, bf16, uint32, int32 or fp32",
+	  OPERATION },
+	{ "maxbytes", 'e', "SIZE", 0, "the largest size (32M)", OPERATION },
+	{ "minbytes", 'b', "SIZE", 0, "the smallest size (32M)", OPERATION },
+	{ "op", 'o', "OP", 0, "reduction: add (without it), min or max; of this project",
+	  OPERATION },
+	{ "sb2sb", OPTION_SBUF, NULL, 0, "the operation works in SBUF", OPERATION },
+	{ "seed", OPTION_SEED, "N", 0, "of the random numbers of the inputs", OPERATION },
+	{ "stepbytes", 'i', "SIZE", 0, "from one size to the next (a tenth of the range)",
+	  OPERATION },
+	{ "stepfactor", 'f', "N", 0, "the next size is N times this one", OPERATION },
+	{ "variable-size-op-metadata", OPTION_METADATA, "FILE", 0,
+	  "JSON file with counts and displacements of all_gatherv, alltoallv or reduce_scatterv",
+	  OPERATION },
+
+	{ "completion", OPTION_COMPLETION, NULL, OPTION_HIDDEN, "write a script for bash", RUNS },
 	{ "debug", OPTION_DEBUG, NULL, 0, "show the log of libnrt; implies --non-interactive",
 	  RUNS },
 	{ "iters", 'n', "N", 0, "operations that are measured (20)", RUNS },
-	{ "maxbytes", 'e', "SIZE", 0, "the largest size (32M)", RUNS },
-	{ "minbytes", 'b', "SIZE", 0, "the smallest size (32M)", RUNS },
 	{ "modelled", OPTION_MODELLED, NULL, 0,
 	  "columns of device time, beside the bandwidth of a link; of this project", RUNS },
 	{ "neff_iters", 'I', "N", 0, "repeat -w and -n operations N times", RUNS },
@@ -77,41 +98,32 @@ static const struct argp_option table[] = {
 	{ "nnodes", 'N', "N", 0, "servers; there can be one", RUNS },
 	{ "non-interactive", OPTION_NON_INTERACTIVE, NULL, 0, "do not show progress", RUNS },
 	{ "nworkers", 'r', "N", 0, "ranks", RUNS },
-	{ "op", 'o', "OP", 0, "reduction: add (without it), min or max; of this project", RUNS },
 	{ "report-to-json-file", OPTION_JSON, "FILE", 0, "write the results as JSON", RUNS },
-	{ "seed", OPTION_SEED, "N", 0, "of the random numbers of the inputs", RUNS },
 	{ "show-algorithm", OPTION_SHOW_ALGORITHM, NULL, 0, "a column with the algorithm", RUNS },
 	{ "show-input-output-size", OPTION_SHOW_SIZES, NULL, 0,
 	  "columns with bytes of a rank's input and output", RUNS },
 	{ "stats", 't', "STAT...", 0, "columns of times: avg (without it), p50 and so on", RUNS },
-	{ "stepbytes", 'i', "SIZE", 0, "from one size to the next (a tenth of the range)", RUNS },
-	{ "stepfactor", 'f', "N", 0, "the next size is N times this one", RUNS },
-	{ "variable-size-op-metadata", OPTION_METADATA, "FILE", 0,
-	  "JSON file with counts and displacements of all_gatherv, alltoallv or reduce_scatterv",
-	  RUNS },
+	{ "streams-json", OPTION_STREAMS, "FILE", 0,
+	  "JSON file with operations that run beside each other, one on each stream", RUNS },
+	{ "unique-buff", OPTION_UNIQUE, NULL, 0,
+	  "each operation has an input and an output of its own", RUNS },
+	{ "vcpu-pin-mode", OPTION_PIN, NULL, 0, "each rank's thread stays on one processor", RUNS },
 	{ "warmup_iters", 'w', "N", 0, "operations before those that are measured (5)", RUNS },
 
-	{ "cc-dim", OPTION_CC_DIM, "N", 0, NO_NEFF, REFUSED },
 	{ "data-collector-host", OPTION_COLLECTOR_HOST, "HOST", 0, ONE_SERVER, REFUSED },
 	{ "data-collector-port", OPTION_COLLECTOR_PORT, "N", 0, ONE_SERVER, REFUSED },
 	{ "hosts", 's', "HOST...", 0, ONE_SERVER, REFUSED },
 	{ "hosts-file", OPTION_HOSTS_FILE, "FILE", 0, ONE_SERVER, REFUSED },
-	{ "input-shape", OPTION_INPUT_SHAPE, "SHAPE", 0, NO_NEFF, REFUSED },
+	{ "input-shape", OPTION_INPUT_SHAPE, "SHAPE", 0, NO_SHAPE, REFUSED },
 	{ "mpi-log-dir", OPTION_MPI_LOG, "DIR", 0, ONE_SERVER, REFUSED },
-	{ "output-shape", OPTION_OUTPUT_SHAPE, "SHAPE", 0, NO_NEFF, REFUSED },
-	{ "sb2sb", OPTION_SBUF, NULL, 0, NO_NEFF, REFUSED },
+	{ "output-shape", OPTION_OUTPUT_SHAPE, "SHAPE", 0, NO_SHAPE, REFUSED },
 	{ "shared-output-buff", OPTION_SHARED_OUTPUT, NULL, 0,
-	  "not possible yet: each rank has an output of its own", REFUSED },
+	  "not possible yet: libnrt lets one request at a time write a tensor", REFUSED },
 	{ "slurm-job-id", OPTION_SLURM_JOB, "ID", 0, ONE_SERVER, REFUSED },
 	{ "slurm-mode", 'S', NULL, 0, ONE_SERVER, REFUSED },
 	{ "slurm-setup-script", OPTION_SLURM_SETUP, "FILE", 0, ONE_SERVER, REFUSED },
 	{ "slurm-use-head-node-neuron-bench", OPTION_SLURM_HEAD, NULL, 0, ONE_SERVER, REFUSED },
 	{ "slurm-vcpus-per-node", 'u', "N", 0, ONE_SERVER, REFUSED },
-	{ "streams-json", OPTION_STREAMS, "FILE", 0, NO_NEFF, REFUSED },
-	{ "unique-buff", OPTION_UNIQUE, NULL, 0,
-	  "not possible yet: all operations of a size use the same tensors", REFUSED },
-	{ "vcpu-pin-mode", OPTION_PIN, NULL, 0,
-	  "not possible yet: the threads of the ranks run on any processor", REFUSED },
 	{ 0 }
 };
 
@@ -131,14 +143,32 @@ static const char doc[] =
 /**
  * struct parsing - between two arguments
  * @options: what is filled
+ * @command: of them
+ * @where: what messages begin with, of a stream; or ""
  * @list: key of the option whose words may follow, or 0
  * @has_max: --maxbytes was given
  */
 struct parsing {
 	struct options *options;
+	struct command *command;
+	char where[FILE_WHY];
 	int list;
 	bool has_max;
 };
+
+/* One line, and the end. */
+__attribute__((format(printf, 2, 3)))
+static void mistake(struct argp_state *state, const char *format, ...)
+{
+	const struct parsing *parsing = state->input;
+	char text[2 * FILE_WHY];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	argp_error(state, "%s%s", parsing->where, text);
+}
 
 static const struct argp_option *option_of(int key)
 {
@@ -158,9 +188,9 @@ static uint64_t parse_number(const char *text, uint64_t least, uint64_t most, in
 	errno = 0;
 	number = strtoull(text, &end, 10);
 	if (errno || *text < '0' || *text > '9' || *end || number < least || number > most)
-		argp_error(state, "--%s is a number from %llu to %llu, not \"%s\"",
-			   option_of(key)->name, (unsigned long long)least,
-			   (unsigned long long)most, text);
+		mistake(state, "--%s is a number from %llu to %llu, not \"%s\"",
+			option_of(key)->name, (unsigned long long)least,
+			(unsigned long long)most, text);
 	return number;
 }
 
@@ -189,8 +219,8 @@ static uint64_t parse_size(const char *text, int key, struct argp_state *state)
 	if (!*end && number <= MAX_BYTES >> shift)
 		return number << shift;
 bad:
-	argp_error(state, "--%s is a size such as 8, 1kb, 32M or 1GB, at most 1024GB, not \"%s\"",
-		   option_of(key)->name, text);
+	mistake(state, "--%s is a size such as 8, 1kb, 32M or 1GB, at most 1024GB, not \"%s\"",
+		option_of(key)->name, text);
 	return 0;
 }
 
@@ -214,9 +244,9 @@ static void parse_ratio(struct ratio *ratio, const char *text, struct argp_state
 		at++;
 	}
 	if (!ratio->nr || at[-1] == ',' || strcmp(at, *text == '[' ? "]" : ""))
-		argp_error(state,
-			   "--coalesced-cc-size-ratio is a list of 1 to %d numbers from 1 to 999999, such as [1,2,1], not \"%s\"",
-			   NEFF_MAX_PARTS, text);
+		mistake(state,
+			"--coalesced-cc-size-ratio is a list of 1 to %d numbers from 1 to 999999, such as [1,2,1], not \"%s\"",
+			NEFF_MAX_PARTS, text);
 }
 
 /* --- Words that may be several --- */
@@ -235,7 +265,7 @@ static bool take_stat(struct parsing *parsing, const char *text, struct argp_sta
 	else
 		return false;
 	if (++options->nr_stats == MAX_STATS)
-		argp_error(state, "--stats has at most %d words", MAX_STATS - 1);
+		mistake(state, "--stats has at most %d words", MAX_STATS - 1);
 	if (stat->percent < 0)
 		strcpy(stat->name, "avg");
 	else
@@ -270,57 +300,78 @@ static bool take_word(struct parsing *parsing, const char *text, struct argp_sta
 
 static void refuse(int key, struct argp_state *state)
 {
-	argp_error(state, "--%s: %s", option_of(key)->name, option_of(key)->doc);
+	mistake(state, "--%s: %s", option_of(key)->name, option_of(key)->doc);
 }
 
 static void parse_operation(struct options *options, const char *text, struct argp_state *state)
 {
 	if (options->operation)
-		argp_error(state, "\"%s\": there is an operation already, %s", text,
-			   options->operation->name);
+		mistake(state, "\"%s\": there is an operation already, %s", text,
+			options->operation->name);
 	options->operation = operation_find(text);
 	if (!options->operation)
-		argp_error(state, "there is no operation \"%s\"; there are " OPERATIONS, text);
+		mistake(state, "there is no operation \"%s\"; there are " OPERATIONS, text);
 }
 
-static void finish(struct parsing *parsing, struct argp_state *state)
+/* What the options of an operation say together. */
+static void finish_operation(struct parsing *parsing, struct argp_state *state)
+{
+	struct options *options = parsing->options;
+
+	if (!options->operation)
+		mistake(state, "an operation is missing, for instance all_reduce");
+	if (!parsing->has_max && options->min > options->max)
+		options->max = options->min;
+	if (options->min > options->max)
+		mistake(state, "--minbytes is %llu, more than --maxbytes, which is %llu",
+			(unsigned long long)options->min, (unsigned long long)options->max);
+	if (options->step && options->factor)
+		mistake(state, "--stepbytes and --stepfactor exclude each other");
+	if (options->groups_file && options->parallel)
+		mistake(state,
+			"--custom-replica-groups and --data-parallel-dimension exclude each other");
+	if (options->metadata_file && !options->operation->varies)
+		mistake(state, "--variable-size-op-metadata: %s has no metadata",
+			options->operation->name);
+	if (options->ratio.nr && options->operation->varies)
+		mistake(state, "--coalesced-cc-size-ratio: %s has one tensor",
+			options->operation->name);
+	if (options->pairs_file && options->operation->plan_op != NRT_PLAN_PERMUTE)
+		mistake(state, "--custom-src-target-pairs: %s has no pairs",
+			options->operation->name);
+	if (options->pairs_file && (options->groups_file || options->parallel))
+		mistake(state, "--custom-src-target-pairs and --%s exclude each other",
+			option_of(options->parallel ? OPTION_PARALLEL : OPTION_GROUPS)->name);
+	if (!options->step && !options->factor)
+		options->step = (options->max - options->min) / 10 ?: 1;
+}
+
+/* Where its tensors lie. */
+static void finish_places(const struct options *options, struct argp_state *state)
+{
+	const struct operation *operation = options->operation;
+
+	if (options->sbuf && !operation->in_sbuf)
+		mistake(state, "--sb2sb: %s works in HBM only", operation->name);
+	if (options->sbuf && options->ratio.nr)
+		mistake(state, "--sb2sb and --coalesced-cc-size-ratio exclude each other");
+	if (options->cc_dim != CC_DIM_NONE && !options->sbuf)
+		mistake(state, "--cc-dim is for --sb2sb");
+}
+
+/* What the command line says of all operations. */
+static void finish_run(struct parsing *parsing, struct argp_state *state)
 {
 	struct options *options = parsing->options;
 	uint64_t run = (uint64_t)options->iters + options->warmup;
 
-	if (!options->operation)
-		argp_error(state, "an operation is missing, for instance all_reduce");
 	if (!options->ranks)
-		argp_error(state, "--nworkers is missing");
-	if (!parsing->has_max && options->min > options->max)
-		options->max = options->min;
-	if (options->min > options->max)
-		argp_error(state, "--minbytes is %llu, more than --maxbytes, which is %llu",
-			   (unsigned long long)options->min, (unsigned long long)options->max);
-	if (options->step && options->factor)
-		argp_error(state, "--stepbytes and --stepfactor exclude each other");
-	if (options->groups_file && options->parallel)
-		argp_error(state,
-			   "--custom-replica-groups and --data-parallel-dimension exclude each other");
-	if (options->metadata_file && !options->operation->varies)
-		argp_error(state, "--variable-size-op-metadata: %s has no metadata",
-			   options->operation->name);
-	if (options->ratio.nr && options->operation->varies)
-		argp_error(state, "--coalesced-cc-size-ratio: %s has one tensor",
-			   options->operation->name);
-	if (options->pairs_file && options->operation->plan_op != NRT_PLAN_PERMUTE)
-		argp_error(state, "--custom-src-target-pairs: %s has no pairs",
-			   options->operation->name);
-	if (options->pairs_file && (options->groups_file || options->parallel))
-		argp_error(state, "--custom-src-target-pairs and --%s exclude each other",
-			   option_of(options->parallel ? OPTION_PARALLEL : OPTION_GROUPS)->name);
+		mistake(state, "--nworkers is missing");
 	if (run * (options->runs ?: 1) > MAX_ITERS || run * options->warmup_runs > MAX_ITERS)
-		argp_error(state, "at most %u operations of a size, with those of --warmup_iters",
-			   MAX_ITERS);
+		mistake(state, "at most %u operations of a size, with those of --warmup_iters",
+			MAX_ITERS);
 	if (!options->nr_stats)
 		take_stat(parsing, "avg", state);
-	if (!options->step && !options->factor)
-		options->step = (options->max - options->min) / 10 ?: 1;
 }
 
 static error_t parse_size_option(struct parsing *parsing, int key, const char *arg,
@@ -342,18 +393,6 @@ static error_t parse_size_option(struct parsing *parsing, int key, const char *a
 	case 'f':
 		options->factor = (unsigned int)parse_number(arg, 2, UINT32_MAX, key, state);
 		return 0;
-	case 'n':
-		options->iters = (unsigned int)parse_number(arg, 1, MAX_ITERS, key, state);
-		return 0;
-	case 'w':
-		options->warmup = (unsigned int)parse_number(arg, 0, MAX_ITERS, key, state);
-		return 0;
-	case 'I':
-		options->runs = (unsigned int)parse_number(arg, 1, MAX_ITERS, key, state);
-		return 0;
-	case 'W':
-		options->warmup_runs = (unsigned int)parse_number(arg, 0, 1000, key, state);
-		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -368,28 +407,27 @@ static error_t parse_what_option(struct parsing *parsing, int key, char *arg,
 	case 'd':
 		options->type = type_find(arg);
 		if (!options->type)
-			argp_error(state, "there is no data type \"%s\"; there are " TYPES, arg);
+			mistake(state, "there is no data type \"%s\"; there are " TYPES, arg);
 		return 0;
 	case 'o':
 		options->reduction = reduction_find(arg);
 		if (!options->reduction)
-			argp_error(state, "--op is add, min or max, not \"%s\"", arg);
-		return 0;
-	case 'r':
-		options->ranks = (unsigned int)parse_number(arg, 1, MAX_RANKS, key, state);
-		return 0;
-	case 'N':
-		if (parse_number(arg, 1, MAX_RANKS, key, state) > 1)
-			argp_error(state, "--nnodes: %s", ONE_SERVER);
+			mistake(state, "--op is add, min or max, not \"%s\"", arg);
 		return 0;
 	case 'c':
 		options->kind = VALUES_RANDOM;
 		if (arg && !take_kind(parsing, arg))
-			argp_error(state, "--check is random or all_ones, not \"%s\"", arg);
+			mistake(state, "--check is random or all_ones, not \"%s\"", arg);
 		parsing->list = arg ? 0 : 'c';
 		return 0;
 	case OPTION_SEED:
 		options->seed = parse_number(arg, 0, UINT64_MAX, key, state);
+		return 0;
+	case OPTION_SBUF:
+		options->sbuf = true;
+		return 0;
+	case OPTION_CC_DIM:
+		options->cc_dim = (unsigned int)parse_number(arg, 0, 1, key, state);
 		return 0;
 	case OPTION_COALESCED:
 		parse_ratio(&options->ratio, arg, state);
@@ -408,6 +446,53 @@ static error_t parse_what_option(struct parsing *parsing, int key, char *arg,
 		return 0;
 	default:
 		return parse_size_option(parsing, key, arg, state);
+	}
+}
+
+/* A stream does not have what all others have. */
+static void forget_flag(struct options *options, int key)
+{
+	if (key == OPTION_SBUF)
+		options->sbuf = false;
+	if (key == 'c')
+		options->kind = VALUES_EXACT;
+}
+
+static error_t parse_flag(struct parsing *parsing, int key, char *arg, struct argp_state *state)
+{
+	struct options *options = parsing->options;
+
+	switch (key) {
+	case 'n':
+		options->iters = (unsigned int)parse_number(arg, 1, MAX_ITERS, key, state);
+		return 0;
+	case 'w':
+		options->warmup = (unsigned int)parse_number(arg, 0, MAX_ITERS, key, state);
+		return 0;
+	case 'I':
+		options->runs = (unsigned int)parse_number(arg, 1, MAX_ITERS, key, state);
+		return 0;
+	case 'W':
+		options->warmup_runs = (unsigned int)parse_number(arg, 0, 1000, key, state);
+		return 0;
+	case 'r':
+		options->ranks = (unsigned int)parse_number(arg, 1, MAX_RANKS, key, state);
+		return 0;
+	case 'N':
+		if (parse_number(arg, 1, MAX_RANKS, key, state) > 1)
+			mistake(state, "--nnodes: %s", ONE_SERVER);
+		return 0;
+	case OPTION_STREAMS:
+		options->streams_file = arg;
+		return 0;
+	case OPTION_UNIQUE:
+		options->unique = true;
+		return 0;
+	case OPTION_PIN:
+		options->pinned = true;
+		return 0;
+	default:
+		return parse_what_option(parsing, key, arg, state);
 	}
 }
 
@@ -441,12 +526,163 @@ static error_t parse_option(struct parsing *parsing, int key, char *arg, struct 
 	case 't':
 		options->nr_stats = 0;
 		if (!take_stat(parsing, arg, state))
-			argp_error(state, "--stats is avg, or p0 to p100, not \"%s\"", arg);
+			mistake(state, "--stats is avg, or p0 to p100, not \"%s\"", arg);
 		parsing->list = 't';
 		return 0;
 	default:
-		return parse_what_option(parsing, key, arg, state);
+		return parse_flag(parsing, key, arg, state);
 	}
+}
+
+/* --- Streams --- */
+
+/* The option with that name in a file, or NULL: a stream has none. */
+static const struct argp_option *option_of_key(const char *key)
+{
+	const struct argp_option *option;
+	size_t i;
+
+	for (option = table; option->name; option++) {
+		if (option->group != OPERATION)
+			continue;
+		for (i = 0; key[i] && key[i] == (option->name[i] == '-' ? '_' : option->name[i]);)
+			i++;
+		if (!key[i] && !option->name[i])
+			return option;
+	}
+	return NULL;
+}
+
+static void parse_ops(struct options *options, struct json_object *value,
+		      struct argp_state *state)
+{
+	int64_t ops = json_object_get_int64(value);
+
+	if (!json_object_is_type(value, json_type_int) || ops < 1 || ops > MAX_OPS)
+		mistake(state, "ops_per_iter is a number from 1 to %d, not %s", MAX_OPS,
+			json_object_to_json_string(value));
+	options->ops = (unsigned int)ops;
+}
+
+/* Options without an argument are true or false, the others words, numbers or lists. */
+static void parse_value(struct parsing *parsing, const struct argp_option *option,
+			struct json_object *value, struct argp_state *state)
+{
+	bool is_flag = json_object_is_type(value, json_type_boolean);
+	const char *text = json_object_is_type(value, json_type_array) ?
+			   json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN) :
+			   json_object_get_string(value);
+
+	if (!value || json_object_is_type(value, json_type_object) ||
+	    (!option->arg && !is_flag) ||
+	    (option->arg && is_flag && !(option->flags & OPTION_ARG_OPTIONAL)))
+		mistake(state, "%s is no value of --%s", json_object_to_json_string(value),
+			option->name);
+	if (!is_flag)
+		parse_what_option(parsing, option->key, (char *)text, state);
+	else if (json_object_get_boolean(value))
+		parse_what_option(parsing, option->key, NULL, state);
+	else
+		forget_flag(parsing->options, option->key);
+}
+
+static void parse_stream(struct parsing *parsing, struct json_object *stream,
+			 struct argp_state *state)
+{
+	const struct argp_option *option;
+
+	if (!json_object_is_type(stream, json_type_object))
+		mistake(state, "this is no object with an operation");
+	json_object_object_foreach(stream, key, value) {
+		option = option_of_key(key);
+		if (!strcmp(key, "operation"))
+			parse_operation(parsing->options, json_object_get_string(value) ?: "",
+					state);
+		else if (!strcmp(key, "ops_per_iter"))
+			parse_ops(parsing->options, value, state);
+		else if (option)
+			parse_value(parsing, option, value, state);
+		else
+			mistake(state, "\"%s\" is no option of a stream", key);
+	}
+}
+
+/* A stream says how its sizes go on, or nothing of that. */
+static void begin_stream(struct options *options, struct json_object *stream)
+{
+	struct json_object *ignored;
+
+	if (json_object_object_get_ex(stream, "operation", &ignored))
+		options->operation = NULL;
+	if (json_object_object_get_ex(stream, "stepbytes", &ignored))
+		options->factor = 0;
+	if (json_object_object_get_ex(stream, "stepfactor", &ignored))
+		options->step = 0;
+	if (json_object_object_get_ex(stream, "custom_replica_groups", &ignored))
+		options->parallel = 0;
+	if (json_object_object_get_ex(stream, "data_parallel_dimension", &ignored))
+		options->groups_file = NULL;
+}
+
+static void parse_streams(struct parsing *parsing, struct json_object *list,
+			  struct argp_state *state)
+{
+	struct command *command = parsing->command;
+	const bool has_max = parsing->has_max;
+	size_t nr = json_object_array_length(list);
+	struct json_object *stream;
+
+	if (!nr || nr > NEFF_NR_STREAMS)
+		mistake(state, "there are 1 to %d streams, not %zu", NEFF_NR_STREAMS, nr);
+	for (command->nr = 0; command->nr < nr; command->nr++) {
+		parsing->options = &command->stream[command->nr];
+		*parsing->options = command->options;
+		parsing->has_max = has_max;
+		snprintf(parsing->where, sizeof(parsing->where), "%s: stream %u: ",
+			 command->options.streams_file, command->nr);
+		stream = json_object_array_get_idx(list, command->nr);
+		if (json_object_is_type(stream, json_type_object)) {
+			begin_stream(parsing->options, stream);
+			parsing->has_max |= json_object_object_get_ex(stream, "maxbytes", NULL);
+		}
+		parse_stream(parsing, stream, state);
+		finish_operation(parsing, state);
+		finish_places(parsing->options, state);
+	}
+	parsing->where[0] = '\0';
+}
+
+static void read_streams(struct parsing *parsing, struct argp_state *state)
+{
+	struct command *command = parsing->command;
+	struct json_object *list;
+	char why[FILE_WHY];
+
+	command->file = file_read(command->options.streams_file, why);
+	if (!command->file)
+		mistake(state, "%s", why);
+	snprintf(parsing->where, sizeof(parsing->where), "%s: ", command->options.streams_file);
+	if (!json_object_object_get_ex(command->file, "streams", &list) ||
+	    !json_object_is_type(list, json_type_array))
+		mistake(state, "\"streams\" is not there, or no list");
+	parse_streams(parsing, list, state);
+}
+
+/* --- All of it --- */
+
+static void finish(struct parsing *parsing, struct argp_state *state)
+{
+	struct command *command = parsing->command;
+
+	finish_run(parsing, state);
+	if (command->options.streams_file) {
+		read_streams(parsing, state);
+		return;
+	}
+	finish_operation(parsing, state);
+	finish_places(parsing->options, state);
+	command->stream[0] = command->options;
+	command->nr = 1;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -473,21 +709,27 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return parse_option(parsing, key, arg, state);
 }
 
-void options_parse(struct options *options, int argc, char **argv)
+void command_parse(struct command *command, int argc, char **argv)
 {
 	static const struct argp argp = {
 		.options = table, .parser = parse, .args_doc = "OPERATION", .doc = doc,
 	};
-	struct parsing parsing = { .options = options };
+	struct parsing parsing = { .options = &command->options, .command = command };
 
-	*options = (struct options){
+	*command = (struct command){ .options = {
 		.type = type_find("uint8"), .reduction = reduction_find("add"),
-		.kind = VALUES_EXACT, .min = 32u << 20, .max = 32u << 20, .iters = 20, .warmup = 5,
-	};
+		.kind = VALUES_EXACT, .min = 32u << 20, .max = 32u << 20, .cc_dim = CC_DIM_NONE,
+		.ops = 1, .iters = 20, .warmup = 5,
+	} };
 	argp_err_exit_status = EXIT_BAD_OPTION;
 	argp_program_version = "nccom-test " NCCOM_VERSION;
 	/* In order, because some options have several words. */
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &parsing);
+}
+
+void command_fini(struct command *command)
+{
+	json_object_put(command->file);
 }
 
 uint64_t options_next_size(const struct options *options, uint64_t size)

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command line of nccom-test.
+ * The command line of nccom-test, and the file of --streams-json.
  */
 #ifndef NCCOM_OPTIONS_H
 #define NCCOM_OPTIONS_H
+
+#include <json-c/json.h>
 
 #include "operation.h"
 #include "values.h"
 
 #define MAX_RANKS	256
 #define MAX_STATS	16
+/* The operations of a stream start by semaphores of their own (NEFF_NR_STARTS). */
+#define MAX_OPS		16
+/* Nobody has said where blocks lie in SBUF. */
+#define CC_DIM_NONE	2
 
 /* Exit statuses. */
 enum {
@@ -28,7 +34,7 @@ struct statistic {
 };
 
 /**
- * struct options - the command line
+ * struct options - the command line; and of a stream, where its operation has options of its own
  * @operation, @type, @reduction: what is done
  * @ranks: how many
  * @min, @max: bytes of the first size, and of the last one at most
@@ -37,9 +43,15 @@ struct statistic {
  * @runs, @warmup_runs: runs that count, and before them runs that do not; @runs 0: not given
  * @kind, @seed: of the numbers
  * @ratio: of the sizes of the tensors of an operation
+ * @sbuf, @cc_dim: the operation works in SBUF, where blocks lie beside each other (0), or below each
+ *	other (1 or CC_DIM_NONE)
+ * @ops: operations of a stream in each iteration; else 1
  * @metadata_file: how much goes where, of an operation that varies; or NULL
  * @pairs_file: who sends to whom in a permutation; or NULL: to the next one
  * @groups_file, @parallel: how ranks are grouped; NULL and 0: all are one group
+ * @unique: each operation of a run has tensors of its own
+ * @pinned: each rank's thread stays on one processor
+ * @streams_file: the operations of the streams, or NULL
  * @json: file for the results, or NULL
  * @quiet: no progress
  * @debug: libnrt says what it does
@@ -64,10 +76,16 @@ struct options {
 	enum values_kind kind;
 	uint64_t seed;
 	struct ratio ratio;
+	bool sbuf;
+	unsigned int cc_dim;
+	unsigned int ops;
 	const char *metadata_file;
 	const char *pairs_file;
 	const char *groups_file;
 	unsigned int parallel;
+	bool unique;
+	bool pinned;
+	const char *streams_file;
 	const char *json;
 	bool quiet;
 	bool debug;
@@ -78,8 +96,23 @@ struct options {
 	unsigned int nr_stats;
 };
 
+/**
+ * struct command - all that is to be done
+ * @options: of the command line
+ * @stream: what is done on each stream: @options with those that the stream has itself
+ * @nr: streams; 1 without a file, and then the operation is that of @options
+ * @file: that @stream has words of, or NULL
+ */
+struct command {
+	struct options options;
+	struct options stream[NEFF_NR_STREAMS];
+	unsigned int nr;
+	struct json_object *file;
+};
+
 /* Ends the process after --help, and with one line and EXIT_BAD_OPTION after a mistake. */
-void options_parse(struct options *options, int argc, char **argv);
+void command_parse(struct command *command, int argc, char **argv);
+void command_fini(struct command *command);
 
 /* The size after @size, or 0. */
 uint64_t options_next_size(const struct options *options, uint64_t size);

@@ -71,180 +71,260 @@ void rank_join(struct rank *rank)
 
 void rank_join_times(struct rank *rank)
 {
-	const struct groups *groups = rank->ranks->of.groups;
+	const struct groups *groups = rank->ranks->lane[0].of->groups;
 
-	if (rank->group >= 0)
+	if (!rank->idle)
 		rank_check(rank, "meeting the others for device times",
 			   nrt_emu_join_group_times(rank->number, groups->rank,
 						    groups->nr * groups->size));
 }
 
+static void give_part(struct part *part, unsigned int buffers)
+{
+	unsigned int i;
+
+	for (i = 0; part->input && i < buffers; i++)
+		if (part->input[i])
+			nrt_tensor_free(&part->input[i]);
+	for (i = 0; part->output && i < buffers; i++)
+		if (part->output[i])
+			nrt_tensor_free(&part->output[i]);
+	if (part->metadata)
+		nrt_tensor_free(&part->metadata);
+	free(part->input);
+	free(part->output);
+	part->input = NULL;
+	part->output = NULL;
+}
+
 void rank_give_tensors(struct rank *rank)
 {
-	if (rank->input)
-		nrt_tensor_free(&rank->input);
-	if (rank->output)
-		nrt_tensor_free(&rank->output);
-	if (rank->metadata)
-		nrt_tensor_free(&rank->metadata);
+	unsigned int i;
+
+	for (i = 0; i < rank->ranks->of.nr_ops; i++)
+		give_part(&rank->part[i], rank->ranks->size.buffers);
 }
 
 /* --- Metadata --- */
 
-static size_t metadata_bytes(const struct rank *rank)
+static size_t metadata_bytes(const struct part *part)
 {
-	const struct metadata *metadata = rank->ranks->of.metadata;
+	const struct metadata *metadata = part->lane->of->metadata;
 
 	return (size_t)metadata_rows(metadata) * metadata->size * sizeof(uint32_t);
 }
 
 /* All rows, as they are at the end. The caller frees them. */
-static uint32_t *metadata_of(const struct ranks *ranks, unsigned int me)
+static uint32_t *metadata_of(const struct lane *lane, unsigned int me)
 {
-	const struct metadata *metadata = ranks->of.metadata;
+	const struct metadata *metadata = lane->of->metadata;
 	uint32_t *words = calloc((size_t)NRT_PLAN_NR_ROWS * metadata->size, sizeof(*words));
 	unsigned int row, i;
 
 	for (row = 0; words && row < NRT_PLAN_NR_ROWS; row++)
 		for (i = 0; i < metadata->size; i++)
 			words[row * metadata->size + i] =
-				(uint32_t)metadata_at(metadata, ranks->of.operation,
-						      ranks->size.shape.block, me, row, i);
+				(uint32_t)metadata_at(metadata, lane->of->operation,
+						      lane->shape.block, me, row, i);
 	return words;
 }
 
 /* What the operation counts itself is not there yet. */
-static void write_metadata(struct rank *rank)
+static void write_metadata(struct part *part)
 {
-	const struct ranks *ranks = rank->ranks;
-	unsigned int n = ranks->of.metadata->size;
+	const struct ranks_op *of = part->lane->of;
+	unsigned int n = of->metadata->size;
+	struct rank *rank = part->rank;
 	uint32_t *words;
 
-	if (!ranks->of.operation->varies || rank->end)
+	if (!of->operation->varies || rank->end)
 		return;
-	words = metadata_of(ranks, rank->me);
+	words = metadata_of(part->lane, part->me);
 	if (!words) {
 		rank_fail(rank, RANKS_FAILED, "rank %u: out of memory", rank->number);
 		return;
 	}
-	if (!ranks->of.operation->reduces)
+	if (!of->operation->reduces)
 		memset(&words[NRT_PLAN_RECV_COUNTS * n], VALUES_UNWRITTEN, n * sizeof(*words));
 	rank_check(rank, "writing its metadata",
-		   nrt_tensor_write(rank->metadata, words, 0, metadata_bytes(rank)));
+		   nrt_tensor_write(part->metadata, words, 0, metadata_bytes(part)));
 	free(words);
 }
 
-static void compare_words(struct rank *rank, const uint32_t *got, const uint32_t *wanted)
+static void compare_words(struct part *part, const uint32_t *got, const uint32_t *wanted)
 {
 	static const char *const rows[NRT_PLAN_NR_ROWS] = {
 		"send_counts", "send_displs", "recv_counts", "recv_displs",
 	};
-	unsigned int n = rank->ranks->of.metadata->size, i;
+	unsigned int n = part->lane->of->metadata->size, i;
 
-	for (i = 0; i < metadata_bytes(rank) / sizeof(*got); i++) {
+	for (i = 0; i < metadata_bytes(part) / sizeof(*got); i++) {
 		if (got[i] == wanted[i])
 			continue;
-		rank_fail(rank, RANKS_WRONG, "rank %u: %s[%u] of its metadata is %u, expected %u",
-			  rank->number, rows[i / n], i % n, got[i], wanted[i]);
+		rank_fail(part->rank, RANKS_WRONG,
+			  "rank %u: %s[%u] of its metadata is %u, expected %u", part->rank->number,
+			  rows[i / n], i % n, got[i], wanted[i]);
 		return;
 	}
 }
 
-static void compare_metadata(struct rank *rank)
+static void compare_metadata(struct part *part)
 {
+	struct rank *rank = part->rank;
 	uint32_t *wanted, *got;
 
-	if (!rank->ranks->of.operation->varies || rank->end)
+	if (!part->lane->of->operation->varies || rank->end)
 		return;
-	wanted = metadata_of(rank->ranks, rank->me);
-	got = malloc(metadata_bytes(rank));
+	wanted = metadata_of(part->lane, part->me);
+	got = malloc(metadata_bytes(part));
 	if (!wanted || !got)
 		rank_fail(rank, RANKS_FAILED, "rank %u: out of memory", rank->number);
 	else
 		rank_check(rank, "reading its metadata",
-			   nrt_tensor_read(rank->metadata, got, 0, metadata_bytes(rank)));
+			   nrt_tensor_read(part->metadata, got, 0, metadata_bytes(part)));
 	if (!rank->end)
-		compare_words(rank, got, wanted);
+		compare_words(part, got, wanted);
 	free(got);
 	free(wanted);
 }
 
 /* --- Tensors and models --- */
 
-void rank_take_tensors(struct rank *rank)
+static void take_tensor(struct rank *rank, const char *name, size_t bytes, nrt_tensor_t **tensor)
 {
-	const struct shape *shape = &rank->ranks->size.shape;
-	const struct type *type = rank->ranks->of.type;
-	const struct values *values;
-	const uint8_t *bytes;
-	uint64_t at, nr, all = shape->input / type->size;
+	char what[32];
 
-	if (rank->group < 0)
-		return;
-	rank_check(rank, "memory for its input",
-		   nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, (int)rank->number, shape->input,
-				       "input", &rank->input));
+	snprintf(what, sizeof(what), "memory for its %s", name);
 	if (!rank->end)
-		rank_check(rank, "memory for its output",
+		rank_check(rank, what,
 			   nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, (int)rank->number,
-					       shape->output, "output", &rank->output));
-	if (!rank->end && rank->ranks->of.operation->varies)
-		rank_check(rank, "memory for its metadata",
-			   nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, (int)rank->number,
-					       metadata_bytes(rank), "metadata",
-					       &rank->metadata));
-	values = rank->ranks->values[rank->group];
-	for (at = 0; at < all && rank_goes_on(rank); at += nr) {
+					       bytes, name, tensor));
+}
+
+static void write_input(struct part *part, nrt_tensor_t *tensor)
+{
+	const struct lane *lane = part->lane;
+	const unsigned int size = lane->of->type->size;
+	uint64_t at, nr, all = lane->shape.input / size;
+	const uint8_t *bytes;
+
+	for (at = 0; at < all && rank_goes_on(part->rank); at += nr) {
 		nr = all - at;
-		bytes = values_input(values, rank->me, at, &nr);
-		rank_check(rank, "writing its input",
-			   nrt_tensor_write(rank->input, bytes, at * type->size, nr * type->size));
+		bytes = values_input(lane->values[part->group], part->me, at, &nr);
+		rank_check(part->rank, "writing its input",
+			   nrt_tensor_write(tensor, bytes, at * size, nr * size));
 	}
 }
 
-static NRT_STATUS make_set(nrt_tensor_set_t **set, const char *name, nrt_tensor_t *tensor)
+static void take_part(struct part *part)
 {
-	return nrt_allocate_tensor_set(set) ?: nrt_add_tensor_to_tensor_set(*set, name, tensor);
+	const unsigned int buffers = part->rank->ranks->size.buffers;
+	const struct lane *lane = part->lane;
+	struct rank *rank = part->rank;
+	unsigned int i;
+
+	part->input = calloc(buffers, sizeof(*part->input));
+	part->output = calloc(buffers, sizeof(*part->output));
+	if (!part->input || !part->output) {
+		rank_fail(rank, RANKS_FAILED, "rank %u: out of memory", rank->number);
+		return;
+	}
+	for (i = 0; i < buffers && rank_goes_on(rank); i++) {
+		take_tensor(rank, "input", lane->shape.input, &part->input[i]);
+		take_tensor(rank, "output", lane->shape.output, &part->output[i]);
+	}
+	if (lane->of->operation->varies)
+		take_tensor(rank, "metadata", metadata_bytes(part), &part->metadata);
+	for (i = 0; i < buffers && rank_goes_on(rank); i++)
+		write_input(part, part->input[i]);
+}
+
+void rank_take_tensors(struct rank *rank)
+{
+	unsigned int i;
+
+	for (i = 0; i < rank->ranks->of.nr_ops && !rank->idle; i++)
+		take_part(&rank->part[i]);
+}
+
+/* Names of the tensors of buffer @b. */
+static NRT_STATUS name_tensors(struct rank *rank, unsigned int b)
+{
+	NRT_STATUS status = nrt_allocate_tensor_set(&rank->inputs[b]) ?:
+			    nrt_allocate_tensor_set(&rank->outputs[b]);
+	char name[NEFF_NAME];
+	struct part *part;
+	unsigned int i;
+
+	for (i = 0; i < rank->ranks->of.nr_ops && !status; i++) {
+		part = &rank->part[i];
+		neff_name(name, "input", i);
+		status = nrt_add_tensor_to_tensor_set(rank->inputs[b], name, part->input[b]);
+		neff_name(name, "output", i);
+		if (!status)
+			status = nrt_add_tensor_to_tensor_set(rank->outputs[b], name,
+							      part->output[b]);
+		neff_name(name, "metadata", i);
+		if (!status && part->metadata)
+			status = nrt_add_tensor_to_tensor_set(rank->outputs[b], name,
+							      part->metadata);
+	}
+	return status;
 }
 
 void rank_load(struct rank *rank)
 {
 	const struct ranks *ranks = rank->ranks;
+	unsigned int i;
 
-	if (rank->group < 0 || !ranks->neff.bytes)
+	if (rank->idle || !ranks->neff.bytes)
 		return;
-	rank_check(rank, "loading its NEFF",
-		   nrt_load_collectives(ranks->neff.bytes, ranks->neff.size, (int)rank->number, -1,
-					rank->number, ranks->of.nr, &rank->model));
-	if (rank_goes_on(rank))
-		rank_check(rank, "naming its tensors",
-			   make_set(&rank->inputs, "input", rank->input) ?:
-			   make_set(&rank->outputs, "output", rank->output));
-	if (rank->metadata && rank_goes_on(rank))
-		rank_check(rank, "naming its metadata",
-			   nrt_add_tensor_to_tensor_set(rank->outputs, "metadata",
-							rank->metadata));
+	rank->inputs = calloc(ranks->size.buffers, sizeof(rank->inputs[0]));
+	rank->outputs = calloc(ranks->size.buffers, sizeof(rank->outputs[0]));
+	if (!rank->inputs || !rank->outputs)
+		rank_fail(rank, RANKS_FAILED, "rank %u: out of memory", rank->number);
+	else
+		rank_check(rank, "loading its NEFF",
+			   nrt_load_collectives(ranks->neff.bytes, ranks->neff.size,
+						(int)rank->number, -1, rank->number, ranks->of.nr,
+						&rank->model));
+	for (i = 0; i < ranks->size.buffers && rank_goes_on(rank); i++)
+		rank_check(rank, "naming its tensors", name_tensors(rank, i));
 }
 
 void rank_unload(struct rank *rank)
 {
+	unsigned int i;
+
 	if (rank->model)
 		nrt_unload(rank->model);
-	if (rank->inputs)
-		nrt_destroy_tensor_set(&rank->inputs);
-	if (rank->outputs)
-		nrt_destroy_tensor_set(&rank->outputs);
+	for (i = 0; i < rank->ranks->size.buffers; i++) {
+		if (rank->inputs && rank->inputs[i])
+			nrt_destroy_tensor_set(&rank->inputs[i]);
+		if (rank->outputs && rank->outputs[i])
+			nrt_destroy_tensor_set(&rank->outputs[i]);
+	}
+	free(rank->inputs);
+	free(rank->outputs);
+	rank->inputs = NULL;
+	rank->outputs = NULL;
 	rank->model = NULL;
 }
 
 void rank_spoil_output(struct rank *rank)
 {
-	if (rank->group < 0)
-		return;
-	rank_check(rank, "writing its output",
-		   nrt_tensor_memset(rank->output, 0, VALUES_UNWRITTEN,
-				     rank->ranks->size.shape.output));
-	write_metadata(rank);
+	const unsigned int buffers = rank->ranks->size.buffers;
+	struct part *part;
+	unsigned int i, b;
+
+	for (i = 0; i < rank->ranks->of.nr_ops && !rank->idle; i++) {
+		part = &rank->part[i];
+		for (b = 0; b < buffers && rank_goes_on(rank); b++)
+			rank_check(rank, "writing its output",
+				   nrt_tensor_memset(part->output[b], 0, VALUES_UNWRITTEN,
+						     part->lane->shape.output));
+		write_metadata(part);
+	}
 }
 
 /* The request has ended, or all are to end. */
@@ -260,43 +340,50 @@ static void wait_for(struct rank *rank, nrta_seq_t seq)
 	close(end.fd);
 }
 
+/* What is under way. */
+static const char *name_of(const struct rank *rank)
+{
+	return rank->ranks->of.nr_ops > 1 ? "the streams" : rank->ranks->lane[0].of->operation->name;
+}
+
 static void check_tracker(struct rank *rank)
 {
-	const char *name = rank->ranks->of.operation->name;
 	const nrta_error_t *list;
 	size_t nr = 0;
 
-	rank_check(rank, name, nrta_error_tracker_get_list(rank->tracker, &list, &nr));
+	rank_check(rank, name_of(rank), nrta_error_tracker_get_list(rank->tracker, &list, &nr));
 	if (nr)
-		rank_check(rank, name, (NRT_STATUS)list[0].error_code);
+		rank_check(rank, name_of(rank), (NRT_STATUS)list[0].error_code);
 }
 
-/* Schedule an operation that the host interface has. */
-static void schedule_cc(struct rank *rank, nrt_cc_comm_t *comm, nrta_seq_t *seq)
+/* Schedule an operation that the host interface has, with buffer @b. */
+static void schedule_cc(struct rank *rank, nrt_cc_comm_t *comm, unsigned int b, nrta_seq_t *seq)
 {
-	const struct ranks_of *of = &rank->ranks->of;
-	nrt_tensor_list_t input = { &rank->input, 1 }, output = { &rank->output, 1 };
+	struct part *part = &rank->part[0];
+	const struct ranks_op *of = part->lane->of;
+	nrt_tensor_list_t input = { &part->input[b], 1 };
+	nrt_tensor_list_t output = { &part->output[b], 1 };
 	nrt_cc_context_t *context;
 
-	rank_check(rank, of->operation->name,
+	rank_check(rank, name_of(rank),
 		   nrta_cc_prepare(comm, &input, &output, of->type->dtype, of->reduction->op,
 				   of->operation->cc_op, &context));
 	if (!rank->end)
-		rank_check(rank, of->operation->name,
+		rank_check(rank, name_of(rank),
 			   nrta_cc_schedule(&context, 0, rank->tracker, seq));
 }
 
-/* *@seq is the operation's request. */
-static void operate(struct rank *rank, nrt_cc_comm_t *comm, nrta_seq_t *request)
+/* *@request is that of the operation with buffer @b. */
+static void operate(struct rank *rank, nrt_cc_comm_t *comm, unsigned int b, nrta_seq_t *request)
 {
 	nrta_seq_t seq = 0;
 
 	if (rank->model)
-		rank_check(rank, rank->ranks->of.operation->name,
-			   nrta_execute_schedule(rank->model, rank->inputs, rank->outputs, 0,
+		rank_check(rank, name_of(rank),
+			   nrta_execute_schedule(rank->model, rank->inputs[b], rank->outputs[b], 0,
 						 rank->tracker, &seq));
 	else
-		schedule_cc(rank, comm, &seq);
+		schedule_cc(rank, comm, b, &seq);
 	*request = seq;
 	if (!rank->end)
 		wait_for(rank, seq);
@@ -315,9 +402,10 @@ static void get_time(struct rank *rank, unsigned int i)
 void rank_operate(struct rank *rank)
 {
 	struct ranks *ranks = rank->ranks;
-	const struct groups *groups = ranks->of.groups;
+	const struct groups *groups = ranks->lane[0].of->groups;
+	struct part *part = &rank->part[0];
 	nrt_cc_comm_t comm = {
-		.rank = rank->me,
+		.rank = part->me,
 		.rank_n = groups->size,
 		.ctx_device_id = rank->number,
 		.ctx_device_count = ranks->of.nr,
@@ -326,16 +414,16 @@ void rank_operate(struct rank *rank)
 	unsigned int i, told = 0;
 	nrta_seq_t request;
 
-	if (rank->group < 0)
+	if (rank->idle)
 		return;
-	comm.replica_group = &groups->rank[(unsigned int)rank->group * groups->size];
+	comm.replica_group = &groups->rank[(unsigned int)part->group * groups->size];
 	rank->begin = now_ns();
 	for (i = 0; i < ranks->count && rank_goes_on(rank); i++) {
-		operate(rank, &comm, &request);
+		operate(rank, &comm, (ranks->first + i) % ranks->size.buffers, &request);
 		rank->ends[i] = now_ns();
 		if (rank->requests)
 			rank->requests[i] = request;
-		if (!rank->me && !rank->group)
+		if (!part->me && !part->group)
 			atomic_fetch_add(&ranks->done, 1);
 		if (rank->requests && i - told >= TIMES_LATER && rank_goes_on(rank))
 			get_time(rank, told++);
@@ -377,33 +465,31 @@ struct verdict {
 };
 
 /* What the output must be from element @at on; *@nr as of values_output(). */
-static const uint8_t *wanted_at(const struct rank *rank, uint64_t at, uint64_t *nr)
+static const uint8_t *wanted_at(const struct part *part, uint64_t at, uint64_t *nr)
 {
-	const struct ranks *ranks = rank->ranks;
-	const struct values *values = ranks->values[rank->group];
-	uint64_t most = values_chunk(values) / ranks->of.type->size;
-	const uint8_t *golden;
+	const struct lane *lane = part->lane;
+	const struct values *values = lane->values[part->group];
+	uint64_t most = values_chunk(values) / lane->of->type->size;
+	const uint8_t *golden = golden_output(lane->golden[part->group], part->me);
 
-	if (!golden_output(ranks->golden[rank->group], rank->me))
-		return values_output(values, rank->me, ranks->size.shape.block, at, nr);
-	golden = golden_output(ranks->golden[rank->group], rank->me);
+	if (!golden)
+		return values_output(values, part->me, lane->shape.block, at, nr);
 	if (*nr > most)
 		*nr = most;
-	return golden + at * ranks->of.type->size;
+	return golden + at * lane->of->type->size;
 }
 
-static void compare_chunk(struct rank *rank, uint8_t *buffer, uint64_t at, uint64_t *nr,
-			  struct verdict *verdict)
+static void compare_chunk(struct part *part, nrt_tensor_t *tensor, uint8_t *buffer, uint64_t at,
+			  uint64_t *nr, struct verdict *verdict)
 {
-	const struct ranks *ranks = rank->ranks;
-	const struct type *type = ranks->of.type;
+	const struct type *type = part->lane->of->type;
 	uint64_t first = 0, wrong;
 	const uint8_t *wanted;
 
-	wanted = wanted_at(rank, at, nr);
-	rank_check(rank, "reading its output",
-		   nrt_tensor_read(rank->output, buffer, at * type->size, *nr * type->size));
-	if (rank->end)
+	wanted = wanted_at(part, at, nr);
+	rank_check(part->rank, "reading its output",
+		   nrt_tensor_read(tensor, buffer, at * type->size, *nr * type->size));
+	if (part->rank->end)
 		return;
 	wrong = count_wrong(buffer, wanted, *nr, type->size, &first);
 	if (wrong && !verdict->wrong) {
@@ -416,43 +502,71 @@ static void compare_chunk(struct rank *rank, uint8_t *buffer, uint64_t at, uint6
 	verdict->wrong += wrong;
 }
 
+/* " on stream 1", if there are several. */
+static void name_stream(const struct part *part, char text[32])
+{
+	*text = '\0';
+	if (part->rank->ranks->of.nr_ops > 1)
+		snprintf(text, 32, " on stream %u", part->lane->stream);
+}
+
+/* Output @b. @buffer has room for a period. */
+static void compare_output(struct part *part, unsigned int b, uint8_t *buffer)
+{
+	uint64_t all = part->lane->shape.output / part->lane->of->type->size, at, nr;
+	struct verdict verdict = { 0 };
+	struct rank *rank = part->rank;
+	char stream[32];
+
+	for (at = 0; at < all && rank_goes_on(rank); at += nr) {
+		nr = all - at;
+		compare_chunk(part, part->output[b], buffer, at, &nr, &verdict);
+	}
+	if (!verdict.wrong)
+		return;
+	name_stream(part, stream);
+	rank_fail(rank, RANKS_WRONG,
+		  "rank %u%s: element %llu is %s, expected %s; %llu of %llu elements are wrong",
+		  rank->number, stream, (unsigned long long)verdict.first, verdict.got,
+		  verdict.wanted, (unsigned long long)verdict.wrong, (unsigned long long)all);
+}
+
+/* The first operations of a run, and with them all tensors, if there are so many operations. */
+static unsigned int compared(const struct ranks *ranks, unsigned int b)
+{
+	return (ranks->first + b) % ranks->size.buffers;
+}
+
 void rank_compare(struct rank *rank)
 {
 	const struct ranks *ranks = rank->ranks;
-	uint64_t all = ranks->size.shape.output / ranks->of.type->size, at, nr;
-	struct verdict verdict = { 0 };
+	struct part *part;
 	uint8_t *buffer;
+	unsigned int i, b;
 
-	if (rank->group < 0)
-		return;
-	/* A chunk is never longer than a period. */
-	buffer = malloc(values_chunk(ranks->values[rank->group]));
-	if (!buffer)
-		rank_fail(rank, RANKS_FAILED, "rank %u: out of memory", rank->number);
-	for (at = 0; at < all && rank_goes_on(rank); at += nr) {
-		nr = all - at;
-		compare_chunk(rank, buffer, at, &nr, &verdict);
+	for (i = 0; i < ranks->of.nr_ops && !rank->idle && rank_goes_on(rank); i++) {
+		part = &rank->part[i];
+		/* A chunk is never longer than a period. */
+		buffer = malloc(values_chunk(part->lane->values[part->group]));
+		if (!buffer)
+			rank_fail(rank, RANKS_FAILED, "rank %u: out of memory", rank->number);
+		for (b = 0; b < ranks->size.buffers && b < ranks->count && rank_goes_on(rank); b++)
+			compare_output(part, compared(ranks, b), buffer);
+		free(buffer);
+		compare_metadata(part);
 	}
-	free(buffer);
-	if (verdict.wrong)
-		rank_fail(rank, RANKS_WRONG,
-			  "rank %u: element %llu is %s, expected %s; %llu of %llu elements are wrong",
-			  rank->number, (unsigned long long)verdict.first, verdict.got,
-			  verdict.wanted, (unsigned long long)verdict.wrong,
-			  (unsigned long long)all);
-	compare_metadata(rank);
 }
 
 /* --- Results that values.h does not know --- */
 
 /* All bytes of the inputs of a group, @input of each rank. */
-static void fill_inputs(const struct ranks *ranks, const struct values *values, uint8_t **input)
+static void fill_inputs(const struct lane *lane, const struct values *values, uint8_t **input)
 {
-	uint64_t all = ranks->size.shape.input / ranks->of.type->size, at, nr;
-	unsigned int size = ranks->of.type->size, me;
+	uint64_t all = lane->shape.input / lane->of->type->size, at, nr;
+	unsigned int size = lane->of->type->size, me;
 	const uint8_t *bytes;
 
-	for (me = 0; me < ranks->of.groups->size; me++) {
+	for (me = 0; me < lane->of->groups->size; me++) {
 		for (at = 0; at < all; at += nr) {
 			nr = all - at;
 			bytes = values_input(values, me, at, &nr);
@@ -462,67 +576,75 @@ static void fill_inputs(const struct ranks *ranks, const struct values *values, 
 }
 
 /* Of all ranks of a group. NULL: out of memory. */
-static uint32_t **take_metadata(const struct ranks *ranks)
+static uint32_t **take_metadata(const struct lane *lane)
 {
-	unsigned int n = ranks->of.groups->size, me;
+	unsigned int n = lane->of->groups->size, me;
 	uint32_t **all = calloc(n, sizeof(*all));
 
 	for (me = 0; all && me < n; me++)
-		all[me] = metadata_of(ranks, me);
+		all[me] = metadata_of(lane, me);
 	return all;
 }
 
-static void give_metadata(const struct ranks *ranks, uint32_t **all)
+static void give_metadata(const struct lane *lane, uint32_t **all)
 {
 	unsigned int me;
 
-	for (me = 0; all && me < ranks->of.groups->size; me++)
+	for (me = 0; all && me < lane->of->groups->size; me++)
 		free(all[me]);
 	free(all);
 }
 
-static bool is_there(const struct ranks *ranks, uint32_t *const *all)
+static bool is_there(const struct lane *lane, uint32_t *const *all)
 {
 	unsigned int me;
 
-	for (me = 0; all && me < ranks->of.groups->size; me++)
+	for (me = 0; all && me < lane->of->groups->size; me++)
 		if (!all[me])
 			return false;
 	return all;
 }
 
-static int reduce_group(struct ranks *ranks, unsigned int group, struct nrt_error *error)
+static int reduce_group(const struct lane *lane, unsigned int group, const atomic_bool *stop,
+			struct nrt_error *error)
 {
-	unsigned int n = ranks->of.groups->size, me;
+	unsigned int n = lane->of->groups->size, me;
 	uint8_t **input = calloc(n, sizeof(*input));
-	uint8_t *room = malloc(n * ranks->size.shape.input);
-	uint32_t **meta = take_metadata(ranks);
+	uint8_t *room = malloc(n * lane->shape.input);
+	uint32_t **meta = take_metadata(lane);
 	int ret = -1;
 
 	nrt_error_memory(error);
-	if (input && room && is_there(ranks, meta)) {
+	if (input && room && is_there(lane, meta)) {
 		for (me = 0; me < n; me++)
-			input[me] = room + me * ranks->size.shape.input;
-		fill_inputs(ranks, ranks->values[group], input);
-		ret = golden_reduce(ranks->golden[group], (const uint8_t *const *)input,
-				    (const uint32_t *const *)meta, &ranks->stop, error);
+			input[me] = room + me * lane->shape.input;
+		fill_inputs(lane, lane->values[group], input);
+		ret = golden_reduce(lane->golden[group], (const uint8_t *const *)input,
+				    (const uint32_t *const *)meta, stop, error);
 	}
-	give_metadata(ranks, meta);
+	give_metadata(lane, meta);
 	free(room);
 	free(input);
 	return ret;
 }
 
-void rank_reduce(struct rank *rank)
+static void reduce_part(struct part *part)
 {
+	const struct lane *lane = part->lane;
 	struct nrt_error error;
 
 	/* The first rank of each group does it for all. */
-	if (rank->group < 0 || rank->me ||
-	    (!values_round(rank->ranks->values[rank->group]) &&
-	     !rank->ranks->of.operation->varies))
+	if (part->me || (!values_round(lane->values[part->group]) && !lane->of->operation->varies))
 		return;
-	if (reduce_group(rank->ranks, (unsigned int)rank->group, &error))
-		rank_fail(rank, RANKS_FAILED, "rank %u: the expected results: %s", rank->number,
-			  error.text);
+	if (reduce_group(lane, (unsigned int)part->group, &part->rank->ranks->stop, &error))
+		rank_fail(part->rank, RANKS_FAILED, "rank %u: the expected results: %s",
+			  part->rank->number, error.text);
+}
+
+void rank_reduce(struct rank *rank)
+{
+	unsigned int i;
+
+	for (i = 0; i < rank->ranks->of.nr_ops && !rank->idle; i++)
+		reduce_part(&rank->part[i]);
 }

@@ -16,16 +16,53 @@
 /* How often somebody who waits looks whether all are to end. */
 #define LOOK_MS		100
 
+struct rank;
+
+/**
+ * struct lane - an operation that the ranks do, alone or beside others
+ * @of: what it is
+ * @stream: its number
+ * @shape: of the size under way
+ * @sbuf: where its tensors lie then, if they are in SBUF
+ * @values: of each group
+ * @golden: of each group and the size under way
+ */
+struct lane {
+	const struct ranks_op *of;
+	unsigned int stream;
+	struct shape shape;
+	struct sbuf sbuf;
+	struct values **values;
+	struct golden **golden;
+};
+
+/**
+ * struct part - what a rank has to do with an operation
+ * @rank, @lane: these two
+ * @group: number of the rank's group; -1: it is in none
+ * @me: place there
+ * @input, @output: of the size under way, ranks_size.buffers of them; each may be NULL
+ * @metadata: likewise, one of an operation that varies
+ */
+struct part {
+	struct rank *rank;
+	struct lane *lane;
+	int group;
+	unsigned int me;
+	nrt_tensor_t **input;
+	nrt_tensor_t **output;
+	nrt_tensor_t *metadata;
+};
+
 /**
  * struct rank - a rank
  * @ranks: all of them
  * @thread: its thread; @started: there is one
  * @number: in the world, and of its core
- * @group: number of its group; -1: it is in none
- * @me: place there
- * @input, @output: of the size under way, or NULL
- * @metadata: likewise, of an operation that varies
- * @model: that does the operation of that size, or NULL; @inputs, @outputs: its tensors
+ * @idle: it is in no group
+ * @part: of each operation
+ * @model: that does the operations of the size under way, or NULL
+ * @inputs, @outputs: its tensors, for each of the buffers; or NULL
  * @tracker: of failed operations
  * @end: how the last work ended
  * @order: how many ranks had a message before this one
@@ -39,14 +76,11 @@ struct rank {
 	pthread_t thread;
 	bool started;
 	unsigned int number;
-	int group;
-	unsigned int me;
-	nrt_tensor_t *input;
-	nrt_tensor_t *output;
-	nrt_tensor_t *metadata;
+	bool idle;
+	struct part part[NEFF_NR_STREAMS];
 	nrt_model_t *model;
-	nrt_tensor_set_t *inputs;
-	nrt_tensor_set_t *outputs;
+	nrt_tensor_set_t **inputs;
+	nrt_tensor_set_t **outputs;
 	nrta_error_tracker_t *tracker;
 	enum ranks_end end;
 	unsigned int order;
@@ -62,11 +96,11 @@ typedef void rank_work(struct rank *rank);
 /**
  * struct ranks - all ranks
  * @of: what they do
- * @values: of each group
- * @golden: of each group and the size under way
+ * @lane: each operation
  * @size: the size under way
- * @neff: that does the operation of that size, or nothing
+ * @neff: that does the operations of that size, or nothing
  * @count: operations of the run under way
+ * @first: number of the first one, among those that have buffers of their own
  * @done: operations of the size that rank 0 has seen the end of
  * @lock: protects what follows, together with @change
  * @work, @turn: what the ranks do, and the number of that
@@ -77,11 +111,11 @@ typedef void rank_work(struct rank *rank);
  */
 struct ranks {
 	struct ranks_of of;
-	struct values **values;
-	struct golden **golden;
+	struct lane lane[NEFF_NR_STREAMS];
 	struct ranks_size size;
 	struct neff neff;
 	unsigned int count;
+	unsigned int first;
 	atomic_uint done;
 	pthread_mutex_t lock;
 	pthread_cond_t change;
@@ -105,12 +139,22 @@ void rank_take_tensors(struct rank *rank);
 void rank_load(struct rank *rank);
 void rank_unload(struct rank *rank);
 void rank_give_tensors(struct rank *rank);
-/* The output gets a pattern, so what nobody writes is seen. */
+/* Each output gets a pattern, so what nobody writes is seen. */
 void rank_spoil_output(struct rank *rank);
 /* @count operations of the ranks. */
 void rank_operate(struct rank *rank);
 /* The first rank of a group works out results that values.h does not know, for all of them. */
 void rank_reduce(struct rank *rank);
 void rank_compare(struct rank *rank);
+
+/* The numbers of all groups. 0, or -1: out of memory. */
+int lane_make_values(struct lane *lane);
+void lane_fini(struct lane *lane);
+
+/*
+ * The plans of @lane's shape, and its tiles in SBUF, if there it is, from byte *@at of a partition
+ * on, which is moved behind them. 0, or -1 with @why.
+ */
+int lane_plan(struct lane *lane, uint64_t *at, char why[RANKS_WHY]);
 
 #endif /* NCCOM_RANK_H */

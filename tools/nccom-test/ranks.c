@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,7 +94,7 @@ static uint64_t last_end(const struct ranks *ranks, unsigned int i)
 	unsigned int r;
 
 	for (r = 0; r < ranks->of.nr; r++)
-		if (ranks->rank[r].group >= 0 && ranks->rank[r].ends[i] > last)
+		if (!ranks->rank[r].idle && ranks->rank[r].ends[i] > last)
 			last = ranks->rank[r].ends[i];
 	return last;
 }
@@ -104,7 +105,7 @@ static uint64_t last_begin(const struct ranks *ranks)
 	unsigned int r;
 
 	for (r = 0; r < ranks->of.nr; r++)
-		if (ranks->rank[r].group >= 0 && ranks->rank[r].begin > last)
+		if (!ranks->rank[r].idle && ranks->rank[r].begin > last)
 			last = ranks->rank[r].begin;
 	return last;
 }
@@ -118,7 +119,7 @@ static uint64_t device_time(const struct ranks *ranks, unsigned int i, struct ra
 	unsigned int r;
 
 	for (r = 0; r < ranks->of.nr; r++) {
-		if (ranks->rank[r].group < 0)
+		if (ranks->rank[r].idle)
 			continue;
 		time = &ranks->rank[r].device[i];
 		start = time->start_ns > start ? time->start_ns : start;
@@ -133,17 +134,19 @@ static uint64_t device_time(const struct ranks *ranks, unsigned int i, struct ra
 }
 
 /*
- * @count operations; the first @skip of them are not measured, the times of others go to place @at
- * and behind it.
+ * @count operations, whose buffers begin with those of operation @first; the first @skip of them
+ * are not measured, the times of others go to place @at and behind it.
  */
-static enum ranks_end run(struct ranks *ranks, unsigned int count, unsigned int skip,
-			  struct ranks_times *times, size_t at, char why[RANKS_WHY])
+static enum ranks_end run(struct ranks *ranks, unsigned int first, unsigned int count,
+			  unsigned int skip, struct ranks_times *times, size_t at,
+			  char why[RANKS_WHY])
 {
 	enum ranks_end end;
 	uint64_t before, last;
 	unsigned int i;
 
 	ranks->count = count;
+	ranks->first = first;
 	end = all_do(ranks, rank_operate, why);
 	if (end)
 		return end;
@@ -168,13 +171,13 @@ static enum ranks_end run_all(struct ranks *ranks, struct ranks_times *times,
 
 	if (size->warmup) {
 		end = all_do(ranks, rank_spoil_output, why) ?:
-		      run(ranks, size->warmup, size->warmup, times, 0, why) ?:
+		      run(ranks, 0, size->warmup, size->warmup, times, 0, why) ?:
 		      all_do(ranks, rank_compare, why);
 	}
 	for (i = 0; i < size->runs && !end; i++) {
 		end = all_do(ranks, rank_spoil_output, why) ?:
-		      run(ranks, size->run_warmup + size->run_iters, size->run_warmup, times,
-			  (size_t)i * size->run_iters, why);
+		      run(ranks, size->warmup, size->run_warmup + size->run_iters,
+			  size->run_warmup, times, (size_t)i * size->run_iters, why);
 	}
 	return end ?: all_do(ranks, rank_compare, why);
 }
@@ -221,26 +224,40 @@ static void forget_ends(struct ranks *ranks)
 		ranks->rank[i].end = RANKS_OK;
 }
 
-/* The NEFF of the size, if the operation needs one. */
+/* The host's interface has no lists, no SBUF, and no streams. */
+static bool needs_neff(const struct ranks *ranks)
+{
+	const struct ranks_op *op = ranks->of.op;
+
+	return op->operation->in_neff || op->ratio->nr || op->sbuf || op->ops > 1 ||
+	       ranks->of.nr_ops > 1;
+}
+
+/* The NEFF of the size, if one is needed. */
 static int make_neff(struct ranks *ranks, char why[RANKS_WHY])
 {
-	const struct ranks_of *of = &ranks->of;
 	nrt_emu_place_t place = { .lnc = 1 };
-	struct neff_of neff = {
-		.operation = of->operation, .reduction = of->reduction, .type = of->type,
-		.shape = &ranks->size.shape, .groups = of->groups, .metadata = of->metadata,
-		.pairs = of->pairs, .ratio = of->ratio,
-	};
+	struct neff_op op[NEFF_NR_STREAMS];
+	const struct lane *lane;
+	unsigned int i;
 
-	/* The host's interface has no lists. */
-	if (!of->operation->in_neff && !of->ratio->nr)
+	if (!needs_neff(ranks))
 		return 0;
 	if (nrt_emu_get_core_place(0, &place, sizeof(place))) {
 		snprintf(why, RANKS_WHY, "libnrt does not tell what core 0 is");
 		return -1;
 	}
-	neff.lnc = place.lnc;
-	return neff_make(&ranks->neff, &neff, why);
+	for (i = 0; i < ranks->of.nr_ops; i++) {
+		lane = &ranks->lane[i];
+		op[i] = (struct neff_op){
+			.operation = lane->of->operation, .reduction = lane->of->reduction,
+			.type = lane->of->type, .shape = &lane->shape, .groups = lane->of->groups,
+			.metadata = lane->of->metadata, .pairs = lane->of->pairs,
+			.ratio = lane->of->ratio, .sbuf = lane->of->sbuf ? &lane->sbuf : NULL,
+			.ops = lane->of->ops,
+		};
+	}
+	return neff_make(&ranks->neff, op, i, place.lnc, why);
 }
 
 enum ranks_end ranks_run(struct ranks *ranks, const struct ranks_size *size,
@@ -252,7 +269,6 @@ enum ranks_end ranks_run(struct ranks *ranks, const struct ranks_size *size,
 
 	if (most < size->warmup)
 		most = size->warmup;
-	ranks->size = *size;
 	times->inexact = 0;
 	times->cause = 0;
 	atomic_store(&ranks->done, 0);
@@ -302,159 +318,158 @@ static double gib(uint64_t bytes)
 }
 
 /* Bytes of the chip's memory that a rank needs. */
-static uint64_t need_of(const struct ranks *ranks, const struct shape *shape)
+static uint64_t need_of(const struct ranks *ranks)
 {
-	/* Several tensors are gathered in scratch memory. */
-	return (shape->input + shape->output) * (ranks->of.ratio->nr ? 2 : 1) +
-	       golden_scratch(ranks->golden[0]);
+	const struct lane *lane;
+	uint64_t need = 0, bytes;
+	unsigned int i;
+
+	for (i = 0; i < ranks->of.nr_ops; i++) {
+		lane = &ranks->lane[i];
+		bytes = lane->shape.input + lane->shape.output;
+		need += bytes * ranks->size.buffers + golden_scratch(lane->golden[0]);
+		/* What is no single tensor in HBM is gathered in scratch memory. */
+		if (lane->of->ratio->nr || lane->of->sbuf)
+			need += bytes;
+	}
+	return need;
 }
 
 static int check_chips(const struct ranks *ranks, uint64_t need, char why[RANKS_WHY])
 {
-	const struct groups *groups = ranks->of.groups;
 	nrt_vnc_memory_stats_t stats;
 	unsigned int i;
 	uint64_t have;
 
-	for (i = 0; i < groups->nr * groups->size; i++) {
-		if (nrt_get_vnc_memory_stats(groups->rank[i], &stats, sizeof(stats), NULL))
+	for (i = 0; i < ranks->of.nr; i++) {
+		if (ranks->rank[i].idle ||
+		    nrt_get_vnc_memory_stats(i, &stats, sizeof(stats), NULL))
 			continue;
 		have = stats.bytes_limit - stats.bytes_used;
 		if (need <= have)
 			continue;
 		snprintf(why, RANKS_WHY,
-			 "rank %u needs %.2f GiB of its chip's memory, and there are %.2f GiB",
-			 groups->rank[i], gib(need), gib(have));
+			 "rank %u needs %.2f GiB of its chip's memory, and there are %.2f GiB", i,
+			 gib(need), gib(have));
 		return -1;
 	}
 	return 0;
+}
+
+/* Ranks that take part. */
+static unsigned int count_busy(const struct ranks *ranks)
+{
+	const struct groups *groups = ranks->lane[0].of->groups;
+
+	return groups->nr * groups->size;
 }
 
 static int check_host(const struct ranks *ranks, uint64_t need, char why[RANKS_WHY])
 {
-	const struct groups *groups = ranks->of.groups;
 	uint64_t have = host_memory(), all = 0;
+	const struct lane *lane;
+	unsigned int i;
 
 	if (chips_are_here())
-		all = need * groups->nr * groups->size;
-	if (values_round(ranks->values[0]) || ranks->of.operation->varies)
-		all += golden_bytes(ranks->golden[0]) * groups->nr;
+		all = need * count_busy(ranks);
+	for (i = 0; i < ranks->of.nr_ops; i++) {
+		lane = &ranks->lane[i];
+		if (values_round(lane->values[0]) || lane->of->operation->varies)
+			all += golden_bytes(lane->golden[0]) * lane->of->groups->nr;
+	}
 	if (!have || all <= have)
 		return 0;
 	snprintf(why, RANKS_WHY,
 		 "%u ranks need %.2f GiB of the host's memory, and there are %.2f GiB",
-		 groups->nr * groups->size, gib(all), gib(have));
+		 count_busy(ranks), gib(all), gib(have));
 	return -1;
 }
 
-static void forget_plans(struct ranks *ranks)
+int ranks_plan(struct ranks *ranks, const struct shape *const *shape,
+	       const struct ranks_size *size, char why[RANKS_WHY])
 {
+	uint64_t need, at = 0;
 	unsigned int i;
 
-	for (i = 0; i < ranks->of.groups->nr; i++) {
-		golden_free(ranks->golden[i]);
-		ranks->golden[i] = NULL;
-	}
-}
-
-static int make_plans(struct ranks *ranks, const struct shape *shape, struct nrt_error *error)
-{
-	const struct groups *groups = ranks->of.groups;
-	struct golden_of of = {
-		.operation = ranks->of.operation,
-		.reduction = ranks->of.reduction,
-		.type = ranks->of.type,
-		.shape = shape,
-		.ranks = groups->size,
-		.pairs = ranks->of.pairs,
-		.has_rdispls = ranks->of.metadata->has_rdispls,
-	};
-	unsigned int i;
-
-	for (i = 0; i < groups->nr; i++) {
-		of.rank = &groups->rank[i * groups->size];
-		ranks->golden[i] = golden_new(&of, error);
-		if (!ranks->golden[i])
+	ranks->size = *size;
+	for (i = 0; i < ranks->of.nr_ops; i++) {
+		ranks->lane[i].shape = *shape[i];
+		if (lane_plan(&ranks->lane[i], &at, why))
 			return -1;
 	}
-	return 0;
-}
-
-/* Each of several tensors has a part of a block. */
-static int check_ratio(const struct ratio *ratio, const struct shape *shape, char why[RANKS_WHY])
-{
-	unsigned int i = 0;
-
-	while (i < ratio->nr &&
-	       ratio_begin(ratio, i, shape->block) < ratio_begin(ratio, i + 1, shape->block))
-		i++;
-	if (i == ratio->nr)
-		return 0;
-	snprintf(why, RANKS_WHY, "--coalesced-cc-size-ratio: tensor %u of a block of %llu is empty",
-		 i, (unsigned long long)shape->block);
-	return -1;
-}
-
-int ranks_plan(struct ranks *ranks, const struct shape *shape, char why[RANKS_WHY])
-{
-	struct nrt_error error;
-	uint64_t need;
-
-	forget_plans(ranks);
-	if (make_plans(ranks, shape, &error)) {
-		snprintf(why, RANKS_WHY, "%.*s", RANKS_WHY - 1, error.text);
-		return -1;
-	}
-	if (ranks->of.operation->varies &&
-	    metadata_check(ranks->of.metadata, ranks->of.operation, ranks->of.type, shape, why))
-		return -1;
-	if (check_ratio(ranks->of.ratio, shape, why))
-		return -1;
-	need = need_of(ranks, shape);
+	need = need_of(ranks);
 	return check_chips(ranks, need, why) ?: check_host(ranks, need, why);
 }
 
-const char *ranks_algorithm(const struct ranks *ranks)
+const char *ranks_algorithm(const struct ranks *ranks, unsigned int op)
 {
-	return golden_algorithm(ranks->golden[0]);
+	return golden_algorithm(ranks->lane[op].golden[0]);
 }
 
 /* --- Begin and end --- */
 
-static void place_ranks(struct ranks *ranks)
+/* The places of the ranks in an operation. */
+static void place_lane(struct ranks *ranks, unsigned int op)
 {
-	const struct groups *groups = ranks->of.groups;
-	struct rank *rank;
+	const struct groups *groups = ranks->of.op[op].groups;
+	struct lane *lane = &ranks->lane[op];
+	struct part *part;
 	unsigned int i;
 
-	for (i = 0; i < ranks->of.nr; i++) {
-		ranks->rank[i].ranks = ranks;
-		ranks->rank[i].number = i;
-		ranks->rank[i].group = -1;
-	}
+	lane->of = &ranks->of.op[op];
+	lane->stream = op;
+	for (i = 0; i < ranks->of.nr; i++)
+		ranks->rank[i].part[op] = (struct part){
+			.rank = &ranks->rank[i], .lane = lane, .group = -1,
+		};
 	for (i = 0; i < groups->nr * groups->size; i++) {
-		rank = &ranks->rank[groups->rank[i]];
-		rank->group = (int)(i / groups->size);
-		rank->me = i % groups->size;
+		part = &ranks->rank[groups->rank[i]].part[op];
+		part->group = (int)(i / groups->size);
+		part->me = i % groups->size;
 	}
 }
 
-static int make_values(struct ranks *ranks)
+static void place_ranks(struct ranks *ranks)
 {
-	const struct ranks_of *of = &ranks->of;
 	unsigned int i;
 
-	ranks->golden = calloc(of->groups->nr, sizeof(*ranks->golden));
-	ranks->values = calloc(of->groups->nr, sizeof(*ranks->values));
-	if (!ranks->golden || !ranks->values)
-		return -1;
-	for (i = 0; i < of->groups->nr; i++) {
-		ranks->values[i] = values_new(of->operation, of->reduction, of->type, of->pairs,
-					      of->groups->size, of->kind, of->seed + i);
-		if (!ranks->values[i])
-			return -1;
+	for (i = 0; i < ranks->of.nr_ops; i++)
+		place_lane(ranks, i);
+	for (i = 0; i < ranks->of.nr; i++) {
+		ranks->rank[i].ranks = ranks;
+		ranks->rank[i].number = i;
+		ranks->rank[i].idle = ranks->rank[i].part[0].group < 0;
 	}
+}
+
+static int make_all_values(struct ranks *ranks)
+{
+	unsigned int i;
+
+	for (i = 0; i < ranks->of.nr_ops; i++)
+		if (lane_make_values(&ranks->lane[i]))
+			return -1;
 	return 0;
+}
+
+/* Rank i has processor i of those that the process may use; behind the last one they begin anew. */
+static int pin(const struct rank *rank)
+{
+	cpu_set_t all, one;
+	int nth, cpu = -1;
+
+	if (!rank->ranks->of.pinned)
+		return 0;
+	if (sched_getaffinity(0, sizeof(all), &all))
+		return -1;
+	nth = (int)rank->number % CPU_COUNT(&all);
+	do {
+		cpu++;
+		nth -= CPU_ISSET(cpu, &all) ? 1 : 0;
+	} while (nth >= 0);
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	return pthread_setaffinity_np(rank->thread, sizeof(one), &one);
 }
 
 /* The caller's thread alone gets signals. */
@@ -469,6 +484,8 @@ static int start_threads(struct ranks *ranks)
 	for (i = 0; i < ranks->of.nr && !ret; i++) {
 		ret = pthread_create(&ranks->rank[i].thread, NULL, rank_thread, &ranks->rank[i]);
 		ranks->rank[i].started = !ret;
+		if (!ret)
+			ret = pin(&ranks->rank[i]);
 	}
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return ret;
@@ -527,7 +544,7 @@ enum ranks_end ranks_new(const struct ranks_of *of, struct ranks **out, char why
 	if (check_cores(of->nr, why))
 		return RANKS_FAILED;
 	ranks = allocate(of);
-	if (!ranks || make_values(ranks)) {
+	if (!ranks || make_all_values(ranks)) {
 		snprintf(why, RANKS_WHY, "out of memory");
 		ranks_free(ranks);
 		return RANKS_FAILED;
@@ -567,12 +584,8 @@ void ranks_free(struct ranks *ranks)
 		rank_give_tensors(&ranks->rank[i]);
 		nrta_error_tracker_destroy(ranks->rank[i].tracker);
 	}
-	for (i = 0; ranks->values && i < ranks->of.groups->nr; i++)
-		values_free(ranks->values[i]);
-	if (ranks->golden)
-		forget_plans(ranks);
-	free(ranks->values);
-	free(ranks->golden);
+	for (i = 0; i < ranks->of.nr_ops; i++)
+		lane_fini(&ranks->lane[i]);
 	pthread_cond_destroy(&ranks->change);
 	pthread_mutex_destroy(&ranks->lock);
 	free(ranks);

@@ -27,14 +27,37 @@ enum ranks_end {
 };
 
 /**
- * struct ranks_of - what the ranks do
+ * struct ranks_op - an operation
  * @operation, @reduction, @type: which collective
- * @nr: ranks, on the first @nr cores
- * @groups: of them
+ * @groups: of the ranks
  * @metadata: of an operation that varies
  * @pairs: of a permutation
  * @ratio: of the sizes of the tensors of an operation
- * @kind, @seed: of the numbers that they begin with
+ * @sbuf, @below: its tensors are in SBUF, and their blocks lie below each other
+ * @ops: how often it is done before the streams wait for each other
+ * @kind, @seed: of the numbers that the ranks begin with
+ */
+struct ranks_op {
+	const struct operation *operation;
+	const struct reduction *reduction;
+	const struct type *type;
+	const struct groups *groups;
+	const struct metadata *metadata;
+	const struct pairs *pairs;
+	const struct ratio *ratio;
+	bool sbuf;
+	bool below;
+	unsigned int ops;
+	enum values_kind kind;
+	uint64_t seed;
+};
+
+/**
+ * struct ranks_of - what the ranks do
+ * @op, @nr_ops: operations that run beside each other, each on a stream. A rank that is in a group
+ *	of one of them is in a group of all
+ * @nr: ranks, on the first @nr cores
+ * @pinned: the thread of a rank stays on one processor
  * @modelled: device times are wanted, too
  * @interrupted: somebody wants them to end
  * @progress: called by the caller's thread while ranks work, with the operations that have ended;
@@ -42,16 +65,10 @@ enum ranks_end {
  * @arg: of @progress
  */
 struct ranks_of {
-	const struct operation *operation;
-	const struct reduction *reduction;
-	const struct type *type;
+	const struct ranks_op *op;
+	unsigned int nr_ops;
 	unsigned int nr;
-	const struct groups *groups;
-	const struct metadata *metadata;
-	const struct pairs *pairs;
-	const struct ratio *ratio;
-	enum values_kind kind;
-	uint64_t seed;
+	bool pinned;
 	bool modelled;
 	const atomic_int *interrupted;
 	void (*progress)(void *arg, unsigned int done);
@@ -60,16 +77,16 @@ struct ranks_of {
 
 /**
  * struct ranks_size - a size
- * @shape: what it means
  * @warmup: operations before those that are measured
  * @runs, @run_warmup, @run_iters: then so often: some that are not measured, and some that are
+ * @buffers: operation i of them all has the tensors of operation i modulo this
  */
 struct ranks_size {
-	struct shape shape;
 	unsigned int warmup;
 	unsigned int runs;
 	unsigned int run_warmup;
 	unsigned int run_iters;
+	unsigned int buffers;
 };
 
 /*
@@ -79,11 +96,15 @@ struct ranks_size {
 enum ranks_end ranks_new(const struct ranks_of *of, struct ranks **ranks, char why[RANKS_WHY]);
 void ranks_free(struct ranks *ranks);
 
-/* Is there a plan for @shape, and memory? 0, or -1 with @why. */
-int ranks_plan(struct ranks *ranks, const struct shape *shape, char why[RANKS_WHY]);
+/* Is there a plan for the @shape of each operation, and memory? 0, or -1 with @why. */
+int ranks_plan(struct ranks *ranks, const struct shape *const *shape,
+	       const struct ranks_size *size, char why[RANKS_WHY]);
 
-/* The algorithm of the last ranks_plan(). */
-const char *ranks_algorithm(const struct ranks *ranks);
+/* The algorithm of operation @op of the last ranks_plan(). */
+const char *ranks_algorithm(const struct ranks *ranks, unsigned int op);
+
+/* Documented GB/s of a link of the chips, each way, in the unit of the table; 0: not known. */
+double ranks_link(void);
 
 /**
  * struct ranks_times - how long operations took
@@ -102,7 +123,7 @@ struct ranks_times {
 };
 
 /*
- * Do all operations of @size, whose shape is that of the last ranks_plan(). After the warm-up, and
+ * Do all operations of @size, with the shapes of the last ranks_plan(). After the warm-up, and
  * after the last operation, each element of each output is compared with what it must be.
  * @times: filled.
  */

@@ -35,7 +35,9 @@ struct column {
  * @link: GB/s of a link, for device times
  * @inexact, @cause: operations whose device time is not exact, and why one of them is not
  * @column, @nr_columns: of the table
- * @results: the JSON array
+ * @results: the JSON array, which streams have in common
+ * @stream: number of the stream; -1: there is only one
+ * @out: where the table goes, and @text, @text_size: what is there, if it waits for the first one
  * @file, @created: the JSON file, or -1; it was not there before
  * @bus, @rows: sum of the bus bandwidths of so many rows
  */
@@ -48,6 +50,10 @@ struct report {
 	struct column column[MAX_COLUMNS];
 	unsigned int nr_columns;
 	struct json_object *results;
+	int stream;
+	FILE *out;
+	char *text;
+	size_t text_size;
 	int file;
 	bool created;
 	double bus;
@@ -119,9 +125,10 @@ void report_head(const struct report *report)
 	unsigned int i;
 
 	for (i = 0; i < report->nr_columns; i++)
-		printf("%*s", report->column[i].width + (i ? GAP : 0), report->column[i].head);
-	putchar('\n');
-	fflush(stdout);
+		fprintf(report->out, "%*s", report->column[i].width + (i ? GAP : 0),
+			report->column[i].head);
+	putc('\n', report->out);
+	fflush(report->out);
 }
 
 __attribute__((format(printf, 3, 4)))
@@ -133,7 +140,7 @@ static void print_cell(const struct report *report, unsigned int *at, const char
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	printf("%*s", report->column[*at].width + (*at ? GAP : 0), text);
+	fprintf(report->out, "%*s", report->column[*at].width + (*at ? GAP : 0), text);
 	++*at;
 }
 
@@ -229,8 +236,8 @@ static void print_row(const struct report *report, const struct row *row)
 	}
 	if (options->show_algorithm)
 		print_cell(report, &at, "%s", row->algorithm);
-	putchar('\n');
-	fflush(stdout);
+	putc('\n', report->out);
+	fflush(report->out);
 }
 
 static void add_number(struct json_object *result, const char *key, uint64_t number)
@@ -265,6 +272,8 @@ static int add_result(struct report *report, const struct row *row)
 		json_object_put(result);
 		return -1;
 	}
+	if (report->stream >= 0)
+		add_number(result, "stream", (unsigned int)report->stream);
 	add_number(result, "size(B)", row->shape->size);
 	add_number(result, "count(elems)", row->shape->size / options->type->size);
 	if (options->show_sizes) {
@@ -291,10 +300,12 @@ static void work_out(const struct report *report, const struct shape *shape, uin
 	unsigned int i;
 
 	qsort(times, nr, sizeof(*times), compare_times);
+	/* Those of a stream have the time of all streams together. */
 	for (i = 0; i < options->nr_stats; i++)
-		figures->us[i] = stat_of(&options->stat[i], times, nr) / 1000;
+		figures->us[i] = stat_of(&options->stat[i], times, nr) / 1000 / options->ops;
 	/* A clock that stands still measures nothing. */
-	figures->algbw = (double)shape->size / GIB / (mean(times, nr) / 1e9 ?: 1e-9);
+	figures->algbw = (double)shape->size / GIB /
+			 (mean(times, nr) / 1e9 / options->ops ?: 1e-9);
 	figures->busbw = figures->algbw * bus_factor(options->operation, report->ranks);
 }
 
@@ -320,8 +331,8 @@ void report_failure(const struct report *report, const struct shape *shape, cons
 	unsigned int at = 0;
 
 	print_cell(report, &at, "%llu", (unsigned long long)shape->size);
-	printf("    %s\n", why);
-	fflush(stdout);
+	fprintf(report->out, "    %s\n", why);
+	fflush(report->out);
 }
 
 void report_progress(const struct report *report, const struct shape *shape, unsigned int done,
@@ -351,8 +362,17 @@ static int open_file(struct report *report, char *why, size_t size)
 	return -1;
 }
 
-struct report *report_new(const struct options *options, unsigned int ranks, char *why,
-			  size_t size)
+static int open_all(struct report *report, struct report *first, char *why, size_t size)
+{
+	report->out = first ? open_memstream(&report->text, &report->text_size) : stdout;
+	report->results = first ? json_object_get(first->results) : json_object_new_array();
+	if (!report->out || !report->results)
+		return -1;
+	return report->options->json && !first ? open_file(report, why, size) : 0;
+}
+
+struct report *report_new(const struct options *options, unsigned int ranks, struct report *first,
+			  char *why, size_t size)
 {
 	struct report *report = calloc(1, sizeof(*report));
 
@@ -361,14 +381,19 @@ struct report *report_new(const struct options *options, unsigned int ranks, cha
 		return NULL;
 	report->options = options;
 	report->ranks = ranks;
+	report->stream = -1;
 	report->file = -1;
-	report->results = json_object_new_array();
-	if (!report->results || (options->json && open_file(report, why, size))) {
+	if (open_all(report, first, why, size)) {
 		report_free(report);
 		return NULL;
 	}
 	add_columns(report);
 	return report;
+}
+
+void report_name_stream(struct report *report, unsigned int stream)
+{
+	report->stream = (int)stream;
 }
 
 static int write_all(int file, const char *text, size_t size)
@@ -422,17 +447,24 @@ static const char *why_inexact(uint32_t cause)
 	}
 }
 
-int report_end(struct report *report, unsigned int failed, char *why, size_t size)
+void report_end(struct report *report, unsigned int failed)
 {
-	int ret = 0;
-
 	if (report->inexact)
-		printf("~: %u device times are not exact: %s\n", report->inexact,
-		       why_inexact(report->cause));
+		fprintf(report->out, "~: %u device times are not exact: %s\n", report->inexact,
+			why_inexact(report->cause));
 	if (report->rows)
-		printf("Avg bus bandwidth:\t%.4fGB/s\n", report->bus / report->rows);
+		fprintf(report->out, "Avg bus bandwidth:\t%.4fGB/s\n", report->bus / report->rows);
 	if (failed)
-		printf("%u errors found - test failed\n", failed);
+		fprintf(report->out, "%u errors found - test failed\n", failed);
+	fflush(report->out);
+	if (report->out != stdout)
+		fwrite(report->text, 1, report->text_size, stdout);
+}
+
+int report_write(struct report *report, char *why, size_t size)
+{
+	int ret;
+
 	if (report->file < 0)
 		return 0;
 	ret = write_file(report);
@@ -454,6 +486,9 @@ void report_free(struct report *report)
 		if (report->created)
 			unlink(report->options->json);
 	}
+	if (report->out && report->out != stdout)
+		fclose(report->out);
+	free(report->text);
 	json_object_put(report->results);
 	free(report);
 }

@@ -11,11 +11,16 @@
 struct report;
 
 /*
- * @ranks: of a group. Opens the JSON file, if there is one. NULL: out of memory, or @why says what
- * is wrong with the file.
+ * @ranks: of a group. Opens the JSON file, if there is one. @first: of the first of several
+ * streams, which has the results of all of them; what this report prints comes behind it, at
+ * report_end(). NULL: this is the first one. NULL: out of memory, or @why says what is wrong with
+ * the file.
  */
-struct report *report_new(const struct options *options, unsigned int ranks, char *why,
-			  size_t size);
+struct report *report_new(const struct options *options, unsigned int ranks, struct report *first,
+			  char *why, size_t size);
+
+/* There are several streams, and this is number @stream. */
+void report_name_stream(struct report *report, unsigned int stream);
 
 /* Of a link of the chips, in GB/s each way; before report_head(), if device times are wanted. */
 void report_link(struct report *report, double bandwidth);
@@ -37,10 +42,13 @@ void report_failure(const struct report *report, const struct shape *shape, cons
 void report_progress(const struct report *report, const struct shape *shape, unsigned int done,
 		     unsigned int all);
 
-/* The last lines, with the number of sizes that @failed, and the file. 0, or -1 with @why. */
-int report_end(struct report *report, unsigned int failed, char *why, size_t size);
+/* The last lines, with the number of sizes that @failed. */
+void report_end(struct report *report, unsigned int failed);
 
-/* Without report_end() there is no new file, and an old one is what it was. */
+/* The file, of the first report, when all have ended. 0, or -1 with @why. */
+int report_write(struct report *report, char *why, size_t size);
+
+/* Without report_write() there is no new file, and an old one is what it was. */
 void report_free(struct report *report);
 
 #endif /* NCCOM_REPORT_H */
