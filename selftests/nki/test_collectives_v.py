@@ -154,6 +154,48 @@ def test_counts_that_the_kernel_works_out():
     compare(results, moved(a, meta, ALL), meta)
 
 
+@pytest.mark.parametrize("buffer", [nl.sbuf, nl.private_hbm])
+@pytest.mark.parametrize("known", [False, True])
+def test_metadata_of_each_core(buffer, known):
+    """With LNC 2 those of the first core count; both get what has come, call after call."""
+    @nki.jit
+    def kernel(a, meta, groups):
+        outs = []
+        shape = (1, 3, 4) if buffer is nl.sbuf else (3, 4)
+        seen = nl.ndarray((2, 3, 3, 4), nl.uint32, buffer=nl.shared_hbm)
+        for turn in range(3):
+            out = like(a)
+            if not nl.program_id(0):
+                nl.store(out, nl.zeros(a.shape, a.dtype, buffer=nl.sbuf))
+            own = nl.ndarray(shape, nl.uint32, buffer=buffer)
+            words = nl.load(meta[turn:turn + 1])
+            if nl.program_id(0):
+                # Far too many: nobody may read these.
+                nisa.memset(words, 1000)
+            if buffer is nl.sbuf:
+                nisa.tensor_copy(own, words)
+            else:
+                nl.store(own, words.reshape((1, 3, 4)))
+            ncc.all_to_all_v([a], [out], groups, own, recv_counts_known=known)
+            core = nl.program_id(0)
+            nisa.dma_copy(seen[core, turn], own)
+            outs.append(out)
+        return *outs, seen
+
+    a = numbers(8, 6)
+    meta = [metadata(ALL, 12, seed=turn) for turn in range(3)]
+    results = neuron_emu.run_ranks(kernel[2], [
+        (x, np.stack([meta[turn][rank] for turn in range(3)]), ncc.ReplicaGroup(ALL))
+        for rank, x in enumerate(a)])
+    for turn in range(3):
+        expected = moved(a, meta[turn], ALL)
+        first = [(result[turn], result[3][0, turn]) for result in results]
+        compare(first, expected, meta[turn], known)
+        for (_, counts), result in zip(first, results):
+            kept = np.full((3, 4), 1000, np.uint32)
+            np.testing.assert_array_equal(result[3][1, turn], kept if known else counts)
+
+
 def test_metadata_that_are_a_part_of_a_tensor():
     """The counts come back in that part, and only there."""
     @nki.jit

@@ -457,6 +457,11 @@ def all_to_all(srcs, dsts, replica_group, collective_dim, priority=None, name=No
     return _do(trace, "alltoall", tensors, groups, function, priority=priority)
 
 
+def _is_private(trace, tensor):
+    """Has each core of a pair a tensor of its own?"""
+    return trace.cores == 2 and tensor.buffer is not MemoryRegion.shared_hbm
+
+
 def _metadata(trace, metadata, rows, count, function):
     """The tensor of the NEFF with the rows of numbers."""
     if not isinstance(metadata, NkiTensor):
@@ -469,7 +474,13 @@ def _metadata(trace, metadata, rows, count, function):
                f"{', recv_displs' if rows == 4 else ''} of {count} ranks",
                f"{metadata.dtype} {list(metadata.shape)} in {metadata.buffer.name}")
     known_place(metadata, "metadata_tensor", function)
-    return _source(trace, metadata, function)
+    if not _is_private(trace, metadata):
+        return _source(trace, metadata, function)
+    # Each core has its own; those of the first one count for the rank.
+    scratch = _scratch(trace, metadata.shape, metadata.dtype, "metadata")
+    if not trace.core:
+        transfer.copy(trace, scratch, metadata)
+    return scratch
 
 
 def _vary(function, op, srcs, dsts, replica_group, metadata, recv_counts_known, has_rdispls,
@@ -497,9 +508,13 @@ def _vary(function, op, srcs, dsts, replica_group, metadata, recv_counts_known, 
                     varied=(meta.storage.slot, bool(recv_counts_known), bool(has_rdispls)))
     if not trace.core and into is not dst:
         handle = transfer.copy(trace, dst, into)
-    if not trace.core and meta is not metadata and not recv_counts_known:
+    back = meta is not metadata and not recv_counts_known
+    private = _is_private(trace, metadata)
+    if back and not private and not trace.core:
         transfer.copy(trace, metadata, meta)
     met = _both(trace)
+    if back and private:
+        return transfer.copy(trace, metadata, meta)
     return met if handle is None else handle
 
 
