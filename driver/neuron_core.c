@@ -219,6 +219,14 @@ int neuron_cores_init(struct neuron_device *ndev)
 	return 0;
 }
 
+/* The generation 0 is that of a core since the last reset of the device. */
+static void neuron_core_begin_generation(struct neuron_core *core)
+{
+	lockdep_assert_held(&core->reset_lock);
+	if (!++core->generation)
+		core->generation++;
+}
+
 /* Ask the core: the interrupt may be that of an earlier reset, or a lie. */
 static bool neuron_core_reset_ended(struct neuron_core *core)
 {
@@ -378,7 +386,7 @@ static int neuron_core_start(struct neuron_core *core)
 	int ret = 0;
 
 	WRITE_ONCE(core->wedged, false);
-	core->generation++;
+	neuron_core_begin_generation(core);
 	WRITE_ONCE(core->armed, true);
 	neuron_core_write(core, NEURON_CORE_MASK, 0);
 	neuron_core_write(core, NEURON_CORE_GENERATION, core->generation);
@@ -432,21 +440,45 @@ void neuron_cores_freeze(struct neuron_device *ndev)
 	}
 }
 
-void neuron_cores_lose_times(struct neuron_device *ndev)
+bool neuron_cores_were_reset(struct neuron_device *ndev)
 {
 	unsigned int i;
 
 	for (i = 0; i < neuron_nr_units(ndev->gen); i++)
-		ndev->job_ops->lost(neuron_unit(ndev, i));
+		if (neuron_core_read(neuron_unit(ndev, i), NEURON_CORE_GENERATION))
+			return false;
+	return true;
 }
 
-void neuron_cores_end(struct neuron_device *ndev)
+void neuron_cores_lose_times(struct neuron_device *ndev, bool reset)
 {
 	unsigned int i;
 
 	for (i = 0; i < neuron_nr_units(ndev->gen); i++)
-		ndev->job_ops->end_aborted(neuron_unit(ndev, i));
-	neuron_cores_lose_times(ndev);
+		ndev->job_ops->lost(neuron_unit(ndev, i), reset);
+}
+
+/* A core that was not reset may go on with its job until the next start resets it. */
+void neuron_cores_end(struct neuron_device *ndev, bool reset)
+{
+	unsigned int i;
+
+	for (i = 0; i < neuron_nr_units(ndev->gen); i++) {
+		struct neuron_core *core = neuron_unit(ndev, i);
+
+		if (!reset && READ_ONCE(core->active))
+			WRITE_ONCE(core->wedged, true);
+		ndev->job_ops->end_aborted(core);
+	}
+	neuron_cores_lose_times(ndev, reset);
+}
+
+void neuron_cores_up(struct neuron_device *ndev)
+{
+	unsigned int i;
+
+	for (i = 0; i < neuron_nr_units(ndev->gen); i++)
+		ndev->job_ops->up(neuron_unit(ndev, i));
 }
 
 void neuron_core_watch(struct neuron_core *core, unsigned long delay)
@@ -472,7 +504,7 @@ int neuron_core_renew(struct neuron_core *core)
 	int ret;
 
 	cookie = neuron_core_lock(core);
-	core->generation++;
+	neuron_core_begin_generation(core);
 	if (neuron_hw_up(core->ndev))
 		neuron_core_write(core, NEURON_CORE_GENERATION,
 				  core->generation);

@@ -74,7 +74,9 @@ struct neuron_core_memory;
  * @release: no job of @cc with an id up to @last waits for a fence any more, nor for the
  *	other jobs of its gang
  * @settled: device times of jobs that have ended are there, perhaps; hard interrupt context
- * @lost: after a reset of the device: no more device times of jobs of @core come
+ * @lost: the device is being reset: no more device times of jobs of @core come; @reset: it was seen
+ *	to be reset, and writes nothing more for them
+ * @up: the hardware is UP: do what could not be done without it
  * @leave: the claim of @cc ends, and all its jobs have: nobody asks for their times any more
  * @quit: the device is about to be stopped: have it write what it still has to write for jobs
  *	that have ended, until @end in jiffies. Under neuron_core.reset_lock
@@ -89,7 +91,8 @@ struct neuron_job_ops {
 	void (*end_aborted)(struct neuron_core *core);
 	void (*release)(struct neuron_claim_core *cc, u64 last);
 	void (*settled)(struct neuron_core *core);
-	void (*lost)(struct neuron_core *core);
+	void (*lost)(struct neuron_core *core, bool reset);
+	void (*up)(struct neuron_core *core);
 	void (*leave)(struct neuron_claim_core *cc);
 	void (*quit)(struct neuron_core *core, unsigned long end);
 };
@@ -237,16 +240,35 @@ void neuron_cores_stop(struct neuron_device *ndev);
 void neuron_cores_freeze(struct neuron_device *ndev);
 
 /**
- * neuron_cores_lose_times() - the device was reset: no more device times of jobs come
- * @ndev: device
+ * neuron_cores_were_reset() - has the device been reset since its cores were started?
+ * @ndev: device; its registers can be read
+ *
+ * Every reset of the device clears the generations of the cores, and no reset of a core does.
+ *
+ * Return: true if it has, or if they never were.
  */
-void neuron_cores_lose_times(struct neuron_device *ndev);
+bool neuron_cores_were_reset(struct neuron_device *ndev);
 
 /**
- * neuron_cores_end() - the device was reset: the jobs that were on the cores end
+ * neuron_cores_lose_times() - the end of a reset: no more device times of jobs come
+ * @ndev: device
+ * @reset: it was seen to be reset. Otherwise it may still write settle records, and their memory
+ *	stays
+ */
+void neuron_cores_lose_times(struct neuron_device *ndev, bool reset);
+
+/**
+ * neuron_cores_end() - the end of a reset: the jobs that were on the cores end
+ * @ndev: device
+ * @reset: as for neuron_cores_lose_times()
+ */
+void neuron_cores_end(struct neuron_device *ndev, bool reset);
+
+/**
+ * neuron_cores_up() - the hardware is UP
  * @ndev: device
  */
-void neuron_cores_end(struct neuron_device *ndev);
+void neuron_cores_up(struct neuron_device *ndev);
 
 /**
  * neuron_core_get_stats() - what a core did since the driver was loaded

@@ -208,8 +208,8 @@ struct neuron_core_times {
  * @reset_done: completed by the reset interrupt
  * @generation: tells the device which grants of the core are valid; it changes whenever
  *	all of them become void
- * @wedged: the last reset was not answered, so no job may start; QUERY reads it without
- *	@reset_lock
+ * @wedged: the last reset was not answered, or that of the device did not happen, so no job may
+ *	start; QUERY reads it without @reset_lock
  * @stats: what the core did since the driver was loaded
  * @status: counters that the core's owners posted
  */
@@ -629,6 +629,15 @@ static inline bool neuron_hw_up(const struct neuron_device *ndev)
 static inline bool neuron_hw_leaves(const struct neuron_device *ndev)
 {
 	return READ_ONCE(ndev->hw_state) == NEURON_HW_LEAVING;
+}
+
+/*
+ * The PCI core has given the device up: it was pulled out, or an error of its link cannot be mended.
+ * It is not the same as a device that does not answer: that one may answer later, as it was.
+ */
+static inline bool neuron_hw_is_gone(const struct neuron_device *ndev)
+{
+	return READ_ONCE(ndev->pdev->error_state) == pci_channel_io_perm_failure;
 }
 
 /* Why it cannot be used, or what belongs to another epoch is lost. */

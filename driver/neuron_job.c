@@ -773,6 +773,7 @@ static const struct neuron_job_ops neuron_job_ops = {
 	.release = neuron_jobs_release,
 	.settled = neuron_times_settled,
 	.lost = neuron_times_lost,
+	.up = neuron_times_up,
 	.leave = neuron_times_leave,
 	.quit = neuron_times_quit,
 };

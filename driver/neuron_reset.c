@@ -101,6 +101,7 @@ int neuron_hw_start(struct neuron_device *ndev)
 	/* What a reset of the slot is followed by. */
 	pci_save_state(ndev->pdev);
 	neuron_hw_set_state(ndev, NEURON_HW_UP);
+	neuron_cores_up(ndev);
 	neuron_event_look(ndev);
 	return 0;
 
@@ -121,21 +122,32 @@ void neuron_hw_stop(struct neuron_device *ndev)
 	pci_clear_master(ndev->pdev);
 }
 
+/*
+ * The handlers of the driver see that it leaves, and do nothing. A device that was pulled out
+ * reaches nothing.
+ */
+static int neuron_hw_reset_for_good(struct neuron_device *ndev)
+{
+	int ret;
+
+	if (neuron_hw_is_gone(ndev))
+		return 0;
+	if (!pci_device_is_present(ndev->pdev))
+		return -ENODEV;
+	ret = pci_reset_function_locked(ndev->pdev);
+	return ret ?: neuron_cores_were_reset(ndev) ? 0 : -EIO;
+}
+
 void neuron_hw_stop_for_good(struct neuron_device *ndev)
 {
-	int ret = 0;
+	int ret;
 
 	if (!READ_ONCE(ndev->bus_cuts))
 		return;
-	/*
-	 * The handlers of the driver see that it leaves, and do nothing. A device that was pulled
-	 * out reaches nothing.
-	 */
-	if (pci_device_is_present(ndev->pdev))
-		ret = pci_reset_function_locked(ndev->pdev);
+	ret = neuron_hw_reset_for_good(ndev);
 	if (ret) {
 		dev_err(ndev->drm.dev,
-			"cannot be stopped: %d; what it may write to on other chips stays allocated\n",
+			"cannot be stopped: %d; what it may write to stays allocated\n",
 			ret);
 		return;
 	}
@@ -166,11 +178,11 @@ static void neuron_reset_freeze(struct neuron_device *ndev)
 }
 
 /* Under hw_lock: what was in flight ends. */
-static void neuron_reset_end(struct neuron_device *ndev)
+static void neuron_reset_end(struct neuron_device *ndev, bool reset)
 {
 	bool cookie = dma_fence_begin_signalling();
 
-	neuron_cores_end(ndev);
+	neuron_cores_end(ndev, reset);
 	neuron_copy_end(ndev, -EIO);
 	dma_fence_end_signalling(cookie);
 }
@@ -229,7 +241,16 @@ static bool neuron_reset_unwant(struct neuron_device *ndev)
 	return wanted;
 }
 
-/* The device was reset, or (not @there) reaches no memory of anybody any more. */
+/*
+ * Was the device reset? The slot is not after each error. A device that is gone owes nobody
+ * anything; one that does not answer (not @there) reaches no memory now, but may later.
+ */
+static bool neuron_reset_happened(struct neuron_device *ndev, bool there)
+{
+	return there ? neuron_cores_were_reset(ndev) : neuron_hw_is_gone(ndev);
+}
+
+/* The device was reset, or (not @there) cannot be; then it stays cut off from memory. */
 static int neuron_reset_finish(struct neuron_device *ndev, bool there)
 {
 	int ret = -ENODEV;
@@ -237,7 +258,7 @@ static int neuron_reset_finish(struct neuron_device *ndev, bool there)
 	mutex_lock(&ndev->hw_lock);
 	if (neuron_hw_leaves(ndev)) {
 		/* What is in flight ends in neuron_hw_stop(), but no device times come. */
-		neuron_cores_lose_times(ndev);
+		neuron_cores_lose_times(ndev, neuron_reset_happened(ndev, there));
 		mutex_unlock(&ndev->hw_lock);
 		return -ENODEV;
 	}
@@ -248,7 +269,7 @@ static int neuron_reset_finish(struct neuron_device *ndev, bool there)
 		mutex_unlock(&ndev->hw_lock);
 		return there ? 0 : -ENODEV;
 	}
-	neuron_reset_end(ndev);
+	neuron_reset_end(ndev, neuron_reset_happened(ndev, there));
 	if (there)
 		ret = neuron_hw_start(ndev);
 	else
@@ -504,6 +525,9 @@ static int neuron_pm_resume(struct device *dev)
 	 * not stop, the start fails, and the reset is wanted as before.
 	 */
 	wanted = neuron_reset_unwant(ndev);
+	/* Without power it has forgotten what it had still to write. */
+	if (neuron_cores_were_reset(ndev))
+		neuron_cores_lose_times(ndev, true);
 	ret = neuron_hw_start(ndev);
 	if (ret && wanted)
 		neuron_want_reset(ndev, 0);

@@ -234,6 +234,13 @@ static void neuron_result_settle_alone(struct neuron_core *core, struct neuron_r
 	WRITE_ONCE(result->times, NEURON_TIMES_KNOWN);
 }
 
+/* The same of a job whose settle record has not come, unless its times are known without it. */
+static void neuron_time_settle_alone(struct neuron_time *time, enum neuron_settle_cause cause)
+{
+	if (time->result && time->result->times != NEURON_TIMES_KNOWN)
+		neuron_result_settle_alone(time->core, time->result, cause);
+}
+
 /* Nobody writes its record any more; the work of the core frees it. */
 static void neuron_time_finish(struct neuron_time *time)
 {
@@ -265,6 +272,9 @@ static bool neuron_time_take(struct neuron_time *time)
 	copy = *time->hw;
 	/* What is checked is what is used. */
 	barrier();
+	/* They were given up, and times that are known do not change: neuron_times_lost(). */
+	if (result && result->times == NEURON_TIMES_KNOWN)
+		result = NULL;
 	group = neuron_series_group(time->series, time->user.sequence);
 	valid = !neuron_settled_decode(&copy, time->hw_id, group, &settled);
 	if (result && valid) {
@@ -459,17 +469,19 @@ static void neuron_times_work(struct work_struct *work)
 	neuron_times_free_done(core);
 }
 
-void neuron_times_lost(struct neuron_core *core)
+void neuron_times_lost(struct neuron_core *core, bool reset)
 {
 	struct neuron_time *time, *next;
 
 	spin_lock_irq(&core->lock);
 	neuron_times_look(core);
 	list_for_each_entry_safe(time, next, &core->times.pending, link) {
-		if (time->result)
-			neuron_result_settle_alone(core, time->result, NEURON_SETTLE_MEMBER);
+		neuron_time_settle_alone(time, NEURON_SETTLE_MEMBER);
 		neuron_series_lose(time->series, time->user.sequence);
-		neuron_time_finish(time);
+		if (reset)
+			neuron_time_finish(time);
+		else	/* the device still owes the record: neuron_times_up() has it written */
+			time->told = false;
 	}
 	spin_unlock_irq(&core->lock);
 	neuron_times_wake(core);
@@ -494,7 +506,7 @@ neuron_times_orphan_locked(struct neuron_claim_core *owner, struct neuron_result
 		neuron_times_wake(core);
 		return NULL;
 	}
-	neuron_result_settle_alone(core, time->result, NEURON_SETTLE_ENDED);
+	neuron_time_settle_alone(time, NEURON_SETTLE_ENDED);
 	neuron_series_lose(time->series, time->user.sequence);
 	time->told = true;
 	group = neuron_series_group(time->series, time->user.sequence);
@@ -538,24 +550,34 @@ static bool neuron_times_pend(struct neuron_core *core)
 	return pend;
 }
 
+void neuron_times_up(struct neuron_core *core)
+{
+	neuron_times_kick(core);
+}
+
 /*
  * Nothing is pending but after the driver was in use, so its registers answer. A device that does
- * not reach memory writes no records: neuron_times_fini() gives them up after its reset.
+ * not reach memory writes no records: neuron_times_fini() gives them up after its reset. One that
+ * does not answer now may do so later, and write them then, unless it is gone for good.
  */
 void neuron_times_quit(struct neuron_core *core, unsigned long end)
 {
+	struct neuron_device *ndev = core->ndev;
 	u64 group;
 
-	if (!neuron_times_pend(core) || READ_ONCE(core->ndev->bus_cuts) ||
-	    !pci_device_is_present(core->ndev->pdev))
+	if (!neuron_times_pend(core) || READ_ONCE(ndev->bus_cuts) || neuron_hw_is_gone(ndev))
 		return;
+	if (!pci_device_is_present(ndev->pdev)) {
+		neuron_bus_cut(ndev);
+		return;
+	}
 	while (neuron_times_next_to_end(core, true, &group))
 		neuron_times_end_group(core, group);
 	while (neuron_times_pend(core)) {
 		if (time_after(jiffies, end)) {
-			dev_err(core->ndev->drm.dev, "%s: does not settle the times of its jobs\n",
+			dev_err(ndev->drm.dev, "%s: does not settle the times of its jobs\n",
 				core->name);
-			neuron_bus_cut(core->ndev);
+			neuron_bus_cut(ndev);
 			return;
 		}
 		usleep_range(100, 1000);
@@ -578,16 +600,23 @@ void neuron_times_init(struct neuron_device *ndev)
 
 void neuron_times_fini(struct neuron_device *ndev)
 {
+	bool owed = false;
 	unsigned int i;
 
 	for (i = 0; i < neuron_nr_units(ndev->gen); i++) {
 		struct neuron_core *core = neuron_unit(ndev, i);
 
-		neuron_times_lost(core);
+		owed |= neuron_times_pend(core);
+		neuron_times_lost(core, true);
 		disable_work_sync(&core->times.work);
 		neuron_times_free_done(core);
 	}
-	neuron_blocks_fini(&ndev->settle_blocks);
+	/*
+	 * A device that could not be stopped (neuron_hw_stop_for_good()) writes the records that it
+	 * owes when somebody makes it master of the bus again. So their pages are never freed.
+	 */
+	if (!owed || !READ_ONCE(ndev->bus_cuts))
+		neuron_blocks_fini(&ndev->settle_blocks);
 }
 
 /* TIMES */

@@ -47,9 +47,10 @@ struct neuron_time;
  * The device may write a settle record as long as the group has not settled, also after the claim,
  * the process or the series has gone. So the end of a claim ends its groups and takes their
  * results, but the memory of the records stays with the core. It is freed when the record has come,
- * or when the device was reset, or has been stopped for good. NEURON_SERIES_PENDING limits it. If
- * the device does not write the records although it is told to, before it is stopped, then it
- * counts as one that does not stop (neuron_bus_cut()).
+ * or when the device was seen to be reset, or has been stopped for good. NEURON_SERIES_PENDING
+ * limits it. A device that goes on after an error without a reset is told again that the groups
+ * have ended. If the device does not write the records although it is told to, before it is
+ * stopped, then it counts as one that does not stop (neuron_bus_cut()).
  *
  * Registers are written under neuron_core.reset_lock, when the hardware is UP, as for a doorbell.
  * neuron_core.lock protects the lists and the times in results; the lock of a series is taken under
@@ -121,8 +122,17 @@ void neuron_times_settled(struct neuron_core *core);
 /**
  * neuron_times_lost() - &neuron_job_ops.lost
  * @core: core; its jobs have the cause MEMBER
+ * @reset: the device has forgotten them, so their settle records are freed
  */
-void neuron_times_lost(struct neuron_core *core);
+void neuron_times_lost(struct neuron_core *core, bool reset);
+
+/**
+ * neuron_times_up() - &neuron_job_ops.up
+ * @core: core; groups that lack a member are ended
+ *
+ * Context: any.
+ */
+void neuron_times_up(struct neuron_core *core);
 
 /**
  * neuron_times_leave() - &neuron_job_ops.leave

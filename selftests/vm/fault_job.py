@@ -13,6 +13,7 @@ from neuron_vm import MachineError, klog, registers
 
 JOB = "/usr/libexec/neuron/fault_job"
 CROWD = "/usr/libexec/neuron/copy_crowd"
+SETTLE = "/usr/libexec/neuron/settle_job"
 LIMIT = 1000        # ms that a job may make no progress
 STRIKES_S = 60      # that a fault may take on a busy host
 STATUS = registers.enum("job.h", "NEURON_JOB_")

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from fault_job import JOB, LIMIT, STATUS, Chip, judged
+from fault_job import JOB, LIMIT, SETTLE, STATUS, Chip, judged
 from neuron_vm.host import vm_folder
 
 IDLE = 0            # enum neuron_core_status
@@ -76,6 +76,24 @@ def test_bus_stays_closed(rig):
     rig.vm.fault("clear")
     assert rig.reset_device(chip.address) == 0, "the reset says that it failed"
     rig.told("NEURON_EVENT=device-reset")
+    works_again(rig)
+
+
+@judged("claims and HBM of before are lost")
+def test_records_of_before_an_error(rig):
+    """The slot is not reset after an error that is not fatal, so the chip goes on to owe settle
+    records of jobs of before. None of them comes into memory that another job has by then.
+    """
+    chip = Chip(rig)
+    program = rig.vm.spawn([SETTLE])
+    program.expect(r"^@ready\r?$", timeout=60)
+    rig.vm.fault(f"reg-stuck,offset={chip.ctl('MAGIC'):#x},value=0,count=1")
+    answer = rig.vm.qmp.human("pcie_aer_inject_error chip0 COMP_TIME")
+    assert "OK" in answer, f"pcie_aer_inject_error: {answer}"
+    rig.told("NEURON_EVENT=device-reset")
+    program.send("go on\n")
+    program.expect(rf"^@ret=0 early={errno.ETIMEDOUT} cause=0\r?$", timeout=60)
+    assert program.wait(60) == 0, "settle_job"
     works_again(rig)
 
 
