@@ -301,8 +301,11 @@ static void neuron_reset_work(struct work_struct *work)
 		neuron_reset_retry(ndev, NEURON_RESET_RETRY_MS);
 	} else if (ret) {
 		dev_err(ndev->drm.dev, "cannot be reset: %d\n", ret);
-		neuron_reset_begin(ndev);
-		neuron_reset_finish(ndev, false);
+		/* neuron_reset_done() may have found out before. */
+		if (READ_ONCE(ndev->hw_state) != NEURON_HW_FAILED) {
+			neuron_reset_begin(ndev);
+			neuron_reset_finish(ndev, false);
+		}
 	}
 	pm_runtime_put_autosuspend(dev);
 }
@@ -339,9 +342,20 @@ static void neuron_reset_prepare(struct pci_dev *pdev)
 	neuron_reset_begin(pci_get_drvdata(pdev));
 }
 
+/*
+ * The PCI core calls this also when the reset has failed, and does not say so. What was to be reset
+ * may be what does not answer, so such a device is not used.
+ */
 static void neuron_reset_done(struct pci_dev *pdev)
 {
-	neuron_reset_finish(pci_get_drvdata(pdev), pci_device_is_present(pdev));
+	struct neuron_device *ndev = pci_get_drvdata(pdev);
+	bool there = pci_device_is_present(pdev);
+
+	if (there && !neuron_cores_were_reset(ndev)) {
+		dev_err(&pdev->dev, "was not reset\n");
+		there = false;
+	}
+	neuron_reset_finish(ndev, there);
 }
 
 /*

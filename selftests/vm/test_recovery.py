@@ -97,6 +97,22 @@ def test_records_of_before_an_error(rig):
     works_again(rig)
 
 
+@judged("was not reset")
+def test_reset_that_does_nothing(rig):
+    """What a reset clears is as before it: nobody may use the device until a reset helps."""
+    chip = Chip(rig)
+    rig.vm.fault(f"reg-stuck,offset={chip.core(0, 'GENERATION'):#x},value=7")
+    rig.reset_device(chip.address)
+    rig.told("NEURON_EVENT=device-failed")
+    rig.close_core(0)
+    answer = rig.ask("open 0")
+    assert answer["ret"] == errno.EIO, f"a claim of a device that was not reset: {answer}"
+    rig.vm.fault("clear")
+    assert rig.reset_device(chip.address) == 0, "the reset says that it failed"
+    rig.told("NEURON_EVENT=device-reset")
+    works_again(rig)
+
+
 @judged("and had")
 def test_other_links_than_before(rig):
     """The driver has room for the links that the probe found, so other numbers are refused."""
