@@ -23,16 +23,21 @@
  * struct neuron_peer_bo - another chip's buffer
  * @bo: buffer
  * @dma_buf: keeps the memory
- * @link: neuron_device.peer_bos of the chip that holds it; later neuron_device.kept_bos of
- *	the importer
- * @gone: that chip has left, and the importer counts it in neuron_device.nr_gone; under
- *	neuron_device.peer_lock of that chip
+ * @link: neuron_device.peer_bos of the chip that holds it, until a unit of the importer cannot
+ *	write there any more
+ * @kept: neuron_device.kept_bos of the importer, which it has a reference of meanwhile
+ * @gone: that chip has left, and knows that the importer must stop; under
+ *	neuron_device.peer_lock of that chip, as @retired is
+ * @retired: nobody on the importer has the buffer. Until then neuron_device.nr_gone of the importer
+ *	counts it if it is @gone
  */
 struct neuron_peer_bo {
 	struct neuron_bo bo;
 	struct dma_buf *dma_buf;
 	struct list_head link;
+	struct list_head kept;
 	bool gone;
+	bool retired;
 };
 
 static struct neuron_device *neuron_peer_device(struct neuron_peer_bo *pbo)
@@ -90,6 +95,11 @@ struct dma_buf *neuron_gem_prime_export(struct drm_gem_object *obj, int flags)
 
 static void neuron_peer_bo_release(struct neuron_peer_bo *pbo)
 {
+	struct neuron_device *holder = neuron_peer_device(pbo);
+
+	mutex_lock(&holder->peer_lock);
+	list_del(&pbo->link);
+	mutex_unlock(&holder->peer_lock);
 	dma_buf_put(pbo->dma_buf);
 	kfree(pbo);
 }
@@ -97,7 +107,9 @@ static void neuron_peer_bo_release(struct neuron_peer_bo *pbo)
 /*
  * Nobody on @ndev has the buffer any more. But a unit of @ndev that did not stop when it was
  * asked may still write there: bus mastering does not keep it from the memory of other chips. So
- * that memory stays allocated until the unit has stopped.
+ * that memory stays allocated until the unit has stopped. If the chip that holds it leaves
+ * meanwhile, it waits for @ndev as for any importer, and finds it by the buffer. The buffer may
+ * outlive the driver of @ndev, so it holds @ndev.
  */
 static void neuron_peer_bo_retire(struct neuron_device *ndev, struct neuron_peer_bo *pbo)
 {
@@ -105,8 +117,10 @@ static void neuron_peer_bo_retire(struct neuron_device *ndev, struct neuron_peer
 
 	mutex_lock(&ndev->peer_lock);
 	keep = READ_ONCE(ndev->bus_cuts);
-	if (keep)
-		list_add_tail(&pbo->link, &ndev->kept_bos);
+	if (keep) {
+		drm_dev_get(&ndev->drm);
+		list_add_tail(&pbo->kept, &ndev->kept_bos);
+	}
 	mutex_unlock(&ndev->peer_lock);
 	if (!keep)
 		neuron_peer_bo_release(pbo);
@@ -122,8 +136,10 @@ static void neuron_peers_kept_work(struct work_struct *work)
 	if (!READ_ONCE(ndev->bus_cuts))
 		list_splice_init(&ndev->kept_bos, &free);
 	mutex_unlock(&ndev->peer_lock);
-	list_for_each_entry_safe(pbo, next, &free, link) {
+	list_for_each_entry_safe(pbo, next, &free, kept) {
 		neuron_peer_bo_release(pbo);
+		/* Not the last one: the driver of the device waits for this. */
+		drm_dev_put(&ndev->drm);
 		cond_resched();
 	}
 }
@@ -149,10 +165,10 @@ static void neuron_peer_bo_free(struct drm_gem_object *obj)
 
 	drm_gem_object_release(obj);
 	mutex_lock(&holder->peer_lock);
-	list_del(&pbo->link);
-	mutex_unlock(&holder->peer_lock);
+	pbo->retired = true;
 	if (pbo->gone)
 		atomic_dec(&ndev->nr_gone);
+	mutex_unlock(&holder->peer_lock);
 	kvfree(bo->extents);
 	kvfree(bo->starts);
 	neuron_peer_bo_retire(ndev, pbo);
@@ -270,7 +286,8 @@ static struct neuron_device *neuron_peers_next(struct neuron_device *ndev)
 		if (pbo->gone || (peer && peer != importer))
 			continue;
 		pbo->gone = true;
-		atomic_inc(&importer->nr_gone);
+		if (!pbo->retired)
+			atomic_inc(&importer->nr_gone);
 		if (!peer)
 			drm_dev_get(&importer->drm);
 		peer = importer;

@@ -231,6 +231,23 @@ def test_memory_of_a_peer_is_left(rig):
 
 
 @pytest.mark.slow
+@judged("has not stopped and may write to memory of this chip")
+def test_peer_leaves_while_its_memory_is_kept(rig):
+    """No buffer tells any more that the stuck core may write there, and the chip that leaves knows
+    all the same.
+    """
+    chip = Chip(rig)
+    leave_a_stuck_core(rig, chip)
+    rig.unbind(rig.address(1))
+    rig.vm.fault("clear")
+    assert rig.reset_device(chip.address) == 0, "the reset says that it failed"
+    rig.told("NEURON_EVENT=device-reset")
+    rig.end()
+    rig.bind_honest(rig.address(1))
+    rig.start_with_cores()
+
+
+@pytest.mark.slow
 @judged("lost memory is back")
 def test_lost_memory(rig):
     """What the chip does not zero is not used, until it does."""
