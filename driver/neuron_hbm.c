@@ -373,6 +373,22 @@ static int neuron_hbm_flush_stack(struct neuron_hbm *hbm)
 	       -EINTR : 0;
 }
 
+bool neuron_hbm_flush_until(struct neuron_device *ndev, unsigned long end)
+{
+	unsigned int i;
+
+	for (i = 0; i < ndev->gen->nr_hbm; i++) {
+		struct neuron_hbm *hbm = ndev->hbm[i];
+		u64 goal = neuron_hbm_read(hbm, &hbm->freed);
+		unsigned long now = jiffies;
+
+		if (!wait_event_timeout(hbm->scrub_wait, neuron_hbm_read(hbm, &hbm->done) >= goal,
+					time_before(now, end) ? end - now : 0))
+			return false;
+	}
+	return true;
+}
+
 int neuron_hbm_flush(struct neuron_device *ndev)
 {
 	unsigned int i;

@@ -121,6 +121,16 @@ void neuron_hbm_free(struct neuron_hbm_memory *alloc);
 int neuron_hbm_flush(struct neuron_device *ndev);
 
 /**
+ * neuron_hbm_flush_until() - the same for a while, and whatever signals come
+ * @ndev: device
+ * @end: in jiffies, how long
+ *
+ * Context: outside of drm_dev_enter().
+ * Return: false if some memory is not scrubbed by then.
+ */
+bool neuron_hbm_flush_until(struct neuron_device *ndev, unsigned long end);
+
+/**
  * neuron_hbm_get_stats() - state of a stack
  * @ndev: device
  * @stack: HBM stack

@@ -459,7 +459,6 @@ static int neuron_pm_prepare(struct device *dev)
 	pid_t owner = 0;
 	unsigned int i;
 	u64 used = 0;
-	int ret;
 
 	mutex_lock(&ndev->claim_lock);
 	for (i = 0; i < ndev->gen->nr_cores; i++) {
@@ -483,9 +482,12 @@ static int neuron_pm_prepare(struct device *dev)
 		return -EBUSY;
 	}
 
-	ret = neuron_hbm_flush(ndev);
-	if (ret)
-		return ret;
+	/* A reset may have to come first, and the work that does it is frozen by now. */
+	if (!neuron_hbm_flush_until(ndev, jiffies + msecs_to_jiffies(NEURON_DISCARD_TIMEOUT_MS))) {
+		dev_err(dev, "no sleep: freed HBM is not scrubbed after %u ms\n",
+			NEURON_DISCARD_TIMEOUT_MS);
+		return -EBUSY;
+	}
 	for (i = 0; i < ndev->gen->nr_hbm; i++) {
 		neuron_hbm_get_stats(ndev, i, &stats);
 		used += stats.used;

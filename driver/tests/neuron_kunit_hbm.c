@@ -110,12 +110,37 @@ static void neuron_kunit_scrub_while_cut(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, neuron_hbm_scrub_extent(ndev, &extent), -EIO);
 }
 
+/* Who puts the machine to sleep waits for the scrub, which may wait for a reset, with a limit. */
+static void neuron_kunit_flush_until(struct kunit *test)
+{
+	static const struct neuron_gen gen = { .nr_hbm = 1 };
+	struct neuron_device *ndev;
+	struct neuron_hbm *hbm;
+
+	ndev = kunit_kzalloc(test, sizeof(*ndev), GFP_KERNEL);
+	hbm = kunit_kzalloc(test, sizeof(*hbm), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, ndev);
+	KUNIT_ASSERT_NOT_NULL(test, hbm);
+	ndev->gen = &gen;
+	ndev->hbm[0] = hbm;
+	spin_lock_init(&hbm->dirty_lock);
+	init_waitqueue_head(&hbm->scrub_wait);
+	hbm->freed = 2 * PAGE_SIZE;
+	hbm->done = PAGE_SIZE;
+
+	KUNIT_EXPECT_FALSE(test, neuron_hbm_flush_until(ndev, jiffies + 2));
+	KUNIT_EXPECT_FALSE(test, neuron_hbm_flush_until(ndev, jiffies - 1));
+	hbm->done = hbm->freed;
+	KUNIT_EXPECT_TRUE(test, neuron_hbm_flush_until(ndev, jiffies - 1));
+}
+
 static struct kunit_case neuron_hbm_cases[] = {
 	KUNIT_CASE(neuron_kunit_extents_sort),
 	KUNIT_CASE(neuron_kunit_extents_merge),
 	KUNIT_CASE(neuron_kunit_extents_single),
 	KUNIT_CASE(neuron_kunit_too_many_blocks),
 	KUNIT_CASE(neuron_kunit_scrub_while_cut),
+	KUNIT_CASE(neuron_kunit_flush_until),
 	{}
 };
 
