@@ -342,6 +342,9 @@ static void neuron_core_stop(struct neuron_core *core, unsigned long end)
 		neuron_core_reset_until(core, end);
 	core->ndev->job_ops->end_aborted(core);
 	core->ndev->job_ops->quit(core, end);
+	/* Other chips go on, and may have windows of grants. */
+	neuron_core_begin_generation(core);
+	neuron_core_write(core, NEURON_CORE_GENERATION, core->generation);
 	neuron_core_unlock(core, cookie);
 }
 

@@ -228,6 +228,8 @@ int neuron_cores_start(struct neuron_device *ndev);
 /**
  * neuron_cores_stop() - reset the cores that still run, and end their jobs with -ENODEV
  * @ndev: device in the state DOWN or LEAVING; its interrupts still work
+ *
+ * All grants of the cores are void afterwards.
  */
 void neuron_cores_stop(struct neuron_device *ndev);
 

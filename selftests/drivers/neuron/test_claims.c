@@ -13,6 +13,7 @@
 
 #include "job_rig.h"
 #include "kselftest_harness.h"
+#include "neuron/generation.h"
 #include "neuron_test.h"
 
 FIXTURE(claim) {
@@ -617,6 +618,51 @@ TEST_F(grant, dies_with_the_claim)
 	ASSERT_EQ(0, rig_wait(&self->target, job, 10000, &result));
 	EXPECT_EQ(NEURON_JOB_ABORTED, result.status);
 	EXPECT_TRUE(result.flags & DRM_NEURON_JOB_HANG);
+}
+
+/* A register of core 0 of a device that no driver has; all ones: it cannot be read. */
+static uint32_t core_register(const char *address, uint32_t generation, uint32_t reg)
+{
+	const struct neuron_gen *gen = generation == 2 ? &neuron_gen_trn1 : &neuron_gen_trn2;
+	uint32_t value = ~0u, *map = MAP_FAILED;
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/resource0", address);
+	fd = open(path, O_RDWR);
+	if (fd >= 0)
+		map = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd,
+			   neuron_ctl_bar0(gen) + NEURON_CTL_CORE(0));
+	if (map != MAP_FAILED) {
+		value = *(volatile uint32_t *)&map[reg / 4];
+		munmap(map, 4096);
+	}
+	if (fd >= 0)
+		close(fd);
+	return value;
+}
+
+/* And when the driver has left the chip, nobody has a grant of it either. */
+TEST_F(grant, dies_with_the_driver)
+{
+	struct drm_neuron_device_info info;
+	struct drm_neuron_wait_job result;
+	char address[16];
+	uint32_t before;
+
+	if (!variant->poster)
+		SKIP(return, "the poster leaves with the chip");
+	ASSERT_EQ(0, neuron_query(self->target.fd, DRM_NEURON_QUERY_DEVICE, &info, sizeof(info)));
+	ASSERT_EQ(0, neuron_pci_address(self->target.fd, address));
+	ASSERT_EQ(0, bind_grant(&self->poster, self->fd, 0, 4));
+	emit_post(&self->poster, 0, 1);
+	ASSERT_EQ(0, neuron_write_file("/sys/bus/pci/drivers/neuron/unbind", address));
+	before = core_register(address, info.generation, NEURON_CORE_STALE_POSTS);
+	EXPECT_NE(~0u, before);
+	EXPECT_EQ(0, rig_run(&self->poster, 1000, &result));
+	EXPECT_EQ(NEURON_JOB_OK, result.status);
+	EXPECT_EQ(before + 1, core_register(address, info.generation, NEURON_CORE_STALE_POSTS));
+	ASSERT_EQ(0, neuron_write_file("/sys/bus/pci/drivers/neuron/bind", address));
 }
 
 TEST_HARNESS_MAIN
