@@ -492,10 +492,12 @@ static struct neuron_claim_core *
 neuron_times_orphan_locked(struct neuron_claim_core *owner, struct neuron_result **result)
 {
 	struct neuron_core *core = owner->core;
+	bool up = neuron_hw_up(core->ndev);
 	struct neuron_claim_core *cc;
 	struct neuron_time *time;
 	u64 group;
 
+	lockdep_assert_held(&core->reset_lock);
 	spin_lock_irq(&core->lock);
 	neuron_times_look(core);
 	list_for_each_entry(time, &core->times.pending, link)
@@ -508,12 +510,13 @@ neuron_times_orphan_locked(struct neuron_claim_core *owner, struct neuron_result
 	}
 	neuron_time_settle_alone(time, NEURON_SETTLE_ENDED);
 	neuron_series_lose(time->series, time->user.sequence);
-	time->told = true;
+	/* Otherwise neuron_times_up() does it. */
+	time->told |= up;
 	group = neuron_series_group(time->series, time->user.sequence);
 	neuron_time_detach(time, &cc, result);
 	spin_unlock_irq(&core->lock);
 	neuron_times_wake(core);
-	if (neuron_hw_up(core->ndev))
+	if (up)
 		neuron_times_end_group(core, group);
 	return cc;
 }
