@@ -391,6 +391,11 @@ static int neuron_core_start(struct neuron_core *core)
 	WRITE_ONCE(core->wedged, false);
 	neuron_core_begin_generation(core);
 	WRITE_ONCE(core->armed, true);
+	/* If the device was not reset, it could still announce a job of before. */
+	neuron_core_write(core, NEURON_CORE_CAUSE, NEURON_CORE_CAUSE_DONE);
+	spin_lock_irq(&core->lock);
+	core->stale = false;
+	spin_unlock_irq(&core->lock);
 	neuron_core_write(core, NEURON_CORE_MASK, 0);
 	neuron_core_write(core, NEURON_CORE_GENERATION, core->generation);
 	if (neuron_core_read(core, NEURON_CORE_STATUS) != NEURON_CORE_IDLE)
@@ -622,3 +627,7 @@ void neuron_core_memory_print(const struct neuron_core_memory *memory,
 	if (memory->cut)
 		memcpy(text, neuron_core_memory_cut, sizeof(neuron_core_memory_cut) - 1);
 }
+
+#if IS_ENABLED(CONFIG_DRM_ACCEL_NEURON_KUNIT_TEST)
+#include "tests/neuron_kunit_core.c"
+#endif
