@@ -35,6 +35,7 @@ static struct neuron_account *neuron_account_find(struct neuron_device *ndev,
 {
 	struct neuron_account *account;
 
+	lockdep_assert_held(&ndev->accounts_lock);
 	list_for_each_entry(account, &ndev->accounts, link) {
 		if (!uid_eq(account->uid, uid))
 			continue;

@@ -300,6 +300,7 @@ static int neuron_copy_submit_locked(struct neuron_copy_queue *queue,
 	unsigned int nr = req->nr - req->done_nr;
 	int ret;
 
+	lockdep_assert_held(&queue->submit_lock);
 	/*
 	 * A reset takes the lock once after it has ended the epoch. So a request of the old epoch
 	 * is in flight by then, and ends with the reset, or it is refused here.
@@ -388,6 +389,7 @@ neuron_copy_next(struct neuron_copy_queue *queue)
 {
 	struct neuron_copy_request *req;
 
+	lockdep_assert_held(&queue->submit_lock);
 	if (READ_ONCE(queue->stopped) && !queue->dead &&
 	    !list_empty_careful(&queue->waiting))
 		neuron_copy_queue_start(queue);
@@ -424,6 +426,7 @@ static void neuron_copy_push_locked(struct neuron_copy_queue *queue)
 	bool started = false;
 	int ret;
 
+	lockdep_assert_held(&queue->submit_lock);
 	for (;;) {
 		if (READ_ONCE(queue->stopped) && !queue->dead) {
 			if (started) {

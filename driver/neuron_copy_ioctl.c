@@ -220,6 +220,7 @@ static void neuron_piece_unmap_locked(struct neuron_device *ndev,
 {
 	struct device *dev = &ndev->pdev->dev;
 
+	lockdep_assert_held(&ndev->copy_lock);
 	list_del_init(&piece->link);
 	dma_sync_sgtable_for_cpu(dev, &piece->sgt, piece->dir);
 	dma_unmap_sgtable(dev, &piece->sgt, piece->dir, NEURON_PIECE_DMA_ATTRS);

@@ -131,7 +131,7 @@ enum neuron_copy_verdict {
 	NEURON_COPY_LATE,
 };
 
-/* Under @submit_lock: a queue that is stuck or late is stopped. */
+/* Under @submit_lock and @lock: a queue that is stuck or late is stopped. */
 static enum neuron_copy_verdict
 neuron_copy_judge(struct neuron_copy_queue *queue,
 		  struct neuron_copy_request *req)
@@ -139,6 +139,8 @@ neuron_copy_judge(struct neuron_copy_queue *queue,
 	unsigned int nr_pending = queue->nr_pending;
 	u32 completed = queue->completed;
 
+	lockdep_assert_held(&queue->submit_lock);
+	lockdep_assert_held(&queue->lock);
 	/* It may have moved since the caller looked. */
 	if (!nr_pending || neuron_copy_time_left(queue) > 0)
 		return NEURON_COPY_GOES_ON;
@@ -167,6 +169,7 @@ static void neuron_copy_give_out(struct neuron_copy_queue *queue,
 	bool again = queue->timeouts >= NEURON_COPY_TIMEOUTS ||
 		     queue->caps >= NEURON_COPY_TIMEOUTS;
 
+	lockdep_assert_held(&queue->submit_lock);
 	drm_err(&queue->ndev->drm,
 		"DMA engine %u queue %u: %s %u ms, reset%s\n",
 		queue->engine, queue->index,
@@ -236,6 +239,7 @@ void neuron_copy_watch(struct work_struct *work)
 /* Under @submit_lock: stop the queue, so that it moves nothing any more, and end its requests. */
 static void neuron_copy_interrupt_all(struct neuron_copy_queue *queue)
 {
+	lockdep_assert_held(&queue->submit_lock);
 	if (neuron_copy_halt(queue))
 		neuron_copy_die(queue);
 	spin_lock_irq(&queue->lock);

@@ -491,6 +491,7 @@ void neuron_cores_up(struct neuron_device *ndev)
 
 void neuron_core_watch(struct neuron_core *core, unsigned long delay)
 {
+	lockdep_assert_held(&core->reset_lock);
 	core->watch_at = jiffies + delay;
 	core->watch_set = true;
 	mod_delayed_work(core->ndev->watch_wq, &core->watch, delay);

@@ -300,6 +300,7 @@ void neuron_bus_cut(struct neuron_device *ndev)
 /* Under bus_lock: all units have stopped. */
 static void neuron_bus_set_open(struct neuron_device *ndev)
 {
+	lockdep_assert_held(&ndev->bus_lock);
 	pci_set_master(ndev->pdev);
 	/* Nothing writes to imported buffers any more: those that were kept can be freed. */
 	queue_work(ndev->free_wq, &ndev->kept_work);

@@ -103,6 +103,7 @@ static unsigned int neuron_grant_note_find(const struct neuron_claim_core *cc,
 	const struct neuron_grant_note *note = cc->note;
 	unsigned int i;
 
+	lockdep_assert_held(&cc->note_lock);
 	for (i = 0; i < cc->nr_notes; i++, note++)
 		if (note->first == first && note->count == count &&
 		    (note->pid == pid || !note->pid))

@@ -52,6 +52,7 @@ void neuron_discard_stop(struct neuron_device *ndev)
 /* Under discard_lock: may the engine be used? */
 static int neuron_discard_check(struct neuron_device *ndev)
 {
+	lockdep_assert_held(&ndev->discard_lock);
 	switch (READ_ONCE(ndev->hw_state)) {
 	case NEURON_HW_UP:
 	case NEURON_HW_STARTING:
@@ -408,6 +409,7 @@ static int neuron_hbm_alloc_pieces(struct neuron_hbm *hbm, u64 size,
 	u64 bytes;
 	int ret;
 
+	lockdep_assert_held(&hbm->lock);
 	for (; size; size -= bytes) {
 		if (fatal_signal_pending(current))
 			return -EINTR;

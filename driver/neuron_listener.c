@@ -229,6 +229,7 @@ neuron_listeners_take(struct neuron_listeners *listeners)
 {
 	struct neuron_news *news = NULL;
 
+	lockdep_assert_held(&listeners->lock);
 	spin_lock_irq(&listeners->news_lock);
 	if (listeners->news[listeners->filled]->nr) {
 		news = listeners->news[listeners->filled];
@@ -244,6 +245,7 @@ static bool neuron_listeners_hand_on(struct neuron_listeners *listeners)
 	struct neuron_listener *listener;
 	struct neuron_news *news;
 
+	lockdep_assert_held(&listeners->lock);
 	if (listeners->closed)
 		return false;
 	news = neuron_listeners_take(listeners);
@@ -323,6 +325,7 @@ static unsigned int neuron_listeners_count(struct neuron_listeners *listeners,
 	struct neuron_listener *listener;
 	unsigned int nr = 0;
 
+	lockdep_assert_held(&listeners->lock);
 	list_for_each_entry(listener, &listeners->list, link)
 		nr += listener->client == client;
 	return nr;
@@ -432,6 +435,7 @@ static ssize_t neuron_listener_copy(struct neuron_listener *listener,
 	size_t stride = listener->stride, done = 0;
 	struct drm_neuron_event event;
 
+	lockdep_assert_held(&listener->reading);
 	while (size - done >= stride &&
 	       neuron_listener_peek(listener, &event)) {
 		if (neuron_struct_copy(to + done, stride, &event, sizeof(event)))

@@ -254,6 +254,7 @@ static void neuron_look_at_all(struct neuron_device *ndev,
 {
 	unsigned int part, engine;
 
+	lockdep_assert_held(&ndev->looks->lock);
 	for (part = 0; part < NEURON_LOOK_PARTS; part++)
 		neuron_look_at(ndev, part, look, anew);
 	for (engine = 0; engine < ndev->gen->nr_dma; engine++)

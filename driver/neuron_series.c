@@ -112,6 +112,7 @@ static void neuron_series_tell_all(struct neuron_series *series)
 
 static void neuron_series_lose_locked(struct neuron_series *series, u64 sequence)
 {
+	lockdep_assert_held(&series->lock);
 	neuron_series_miss(&series->state, sequence);
 	neuron_series_tell(series, sequence % NEURON_SERIES_MISSED);
 }

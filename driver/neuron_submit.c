@@ -280,6 +280,7 @@ static void neuron_job_block_table(struct neuron_job *job, const struct neuron_j
 	struct neuron_claim_core *cc = job->cc;
 	struct neuron_hw_job *hw = job->hw;
 
+	lockdep_assert_held(&cc->lock);
 	if (!cc->table)
 		return;
 	job->table = neuron_table_get(cc->table);

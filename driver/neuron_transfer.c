@@ -601,6 +601,7 @@ static int neuron_transfer_number(struct neuron_transfer *transfer)
 	struct neuron_transfers *of = transfer->of;
 	int ret;
 
+	lockdep_assert_held(&of->lock);
 	if (of->dead)
 		return -ENODEV;
 	transfer->id = (queue->last + 1) * NEURON_TRANSFER_QUEUES +

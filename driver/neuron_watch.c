@@ -104,6 +104,7 @@ static enum neuron_verdict neuron_watch_judge(struct neuron_job *job,
 	u64 now = ktime_get_ns();
 	u64 again;
 
+	lockdep_assert_held(&core->lock);
 	if (core->active != job)
 		return NEURON_VERDICT_FINE;
 	if (job->faulted)
@@ -223,6 +224,7 @@ static void neuron_watch_job(struct neuron_job *job)
 	struct neuron_core *core = job->cc->core;
 	enum neuron_verdict verdict = neuron_watch_look(job);
 
+	lockdep_assert_held(&core->reset_lock);
 	/* It may have ended long ago. */
 	if (verdict == NEURON_VERDICT_HANG && neuron_irq_poll(core->ndev)) {
 		verdict = neuron_watch_look(job);

@@ -85,13 +85,17 @@ static void neuron_kunit_too_many_blocks(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, neuron_buddy_init(&hbm->mm, hbm->usable, PAGE_SIZE), 0);
 	neuron_kunit_fragment(test, hbm, &kept);
 
+	mutex_init(&hbm->lock);
+	mutex_lock(&hbm->lock);
 	KUNIT_EXPECT_EQ(test, neuron_hbm_alloc_pieces(hbm, size, 63, &blocks), -ENOSPC);
 	neuron_buddy_free_list(&hbm->mm, &blocks, 0);
 	KUNIT_EXPECT_EQ(test, neuron_hbm_alloc_pieces(hbm, size, 64, &blocks), 0);
+	mutex_unlock(&hbm->lock);
 	KUNIT_EXPECT_EQ(test, list_count_nodes(&blocks), 64);
 	neuron_buddy_free_list(&hbm->mm, &blocks, 0);
 	neuron_buddy_free_list(&hbm->mm, &kept, 0);
 	neuron_buddy_fini(&hbm->mm);
+	mutex_destroy(&hbm->lock);
 }
 
 /* While a unit of the chip may still write, memory is not zero for long. */
