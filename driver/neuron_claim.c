@@ -57,6 +57,7 @@ static void neuron_claim_release(struct kref *ref)
 	mutex_destroy(&claim->gang_lock);
 	mutex_destroy(&claim->lock);
 	neuron_budget_fini(&claim->budget);
+	put_pid(claim->owner);
 	kfree(claim);
 	drm_dev_put(drm);
 }
@@ -318,6 +319,7 @@ neuron_claim_create(struct neuron_device *ndev, struct drm_file *file,
 	claim->ndev = ndev;
 	claim->epoch = epoch;
 	claim->client = file->client_id;
+	claim->owner = get_pid(task_tgid(current));
 	claim->flags = args->flags;
 	drm_dev_get(&ndev->drm);
 	return claim;

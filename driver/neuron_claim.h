@@ -84,12 +84,14 @@ struct neuron_table;
  */
 
 #define NEURON_GRANT_NOTES	16
+#define NEURON_GRANT_ELSEWHERE	(-1)
 
 /**
  * struct neuron_grant_note - who may post some semaphores, for core dumps
  * @first: first semaphore
  * @count: number of semaphores
- * @pid: process that has made a window of the grant; 0: nobody has yet
+ * @pid: process that has made a window of the grant, in the pid namespace of the claim's owner;
+ *	0: nobody has yet; NEURON_GRANT_ELSEWHERE: that namespace does not have it
  * @comm: name of the process @pid
  */
 struct neuron_grant_note {
@@ -171,6 +173,7 @@ struct neuron_claim_core {
  * @dead: killed; under @lock
  * @gang_lock: see above
  * @client: DRM client id, for the scheduler's trace
+ * @owner: process that has made the claim, with a reference
  * @last_job: id of the last job submitted
  * @nr_live: jobs, window tables and pages of lists that exist
  * @budget: what they may take
@@ -187,6 +190,7 @@ struct neuron_claim {
 	bool dead;
 	struct mutex gang_lock; /* order of gangs */
 	u64 client;
+	struct pid *owner;
 	atomic64_t last_job;
 	atomic_t nr_live;
 	struct neuron_budget budget;

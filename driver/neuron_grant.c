@@ -122,7 +122,7 @@ static void neuron_grant_note(struct neuron_claim_core *cc, u32 first,
 	};
 	unsigned int i;
 
-	if (pid)
+	if (pid > 0)
 		get_task_comm(note.comm, current->group_leader);
 	spin_lock(&cc->note_lock);
 	i = neuron_grant_note_find(cc, first, count, pid);
@@ -131,6 +131,12 @@ static void neuron_grant_note(struct neuron_claim_core *cc, u32 first,
 		cc->nr_notes = max(cc->nr_notes, i + 1);
 	}
 	spin_unlock(&cc->note_lock);
+}
+
+/* The caller as the owner of @claim may see it: the owner reads core dumps (DUMP). */
+static pid_t neuron_grant_user(const struct neuron_claim *claim)
+{
+	return task_tgid_nr_ns(current, ns_of_pid(claim->owner)) ?: NEURON_GRANT_ELSEWHERE;
 }
 
 /*
@@ -143,7 +149,7 @@ static bool neuron_grant_use(const struct neuron_grant *grant)
 		return false;
 	if (grant->kind == NEURON_GRANT_SEM)
 		neuron_grant_note(grant->cc, grant->first, grant->count,
-				  task_tgid_nr(current));
+				  neuron_grant_user(grant->cc->claim));
 	return true;
 }
 
@@ -170,8 +176,10 @@ void neuron_grant_print(struct neuron_claim_core *cc, u32 sem,
 		if (sem < note.first || sem - note.first >= note.count)
 			continue;
 		drm_printf(p, "granted: semaphore %u to ", sem);
-		if (note.pid)
+		if (note.pid > 0)
 			drm_printf(p, "pid %d %s\n", note.pid, note.comm);
+		else if (note.pid)
+			drm_printf(p, "a process of another pid namespace\n");
 		else
 			drm_printf(p, "nobody who has a window of it\n");
 	}

@@ -3,6 +3,10 @@
  * Core dumps: what they say, who gets them, how long they are kept.
  */
 #include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "job_rig.h"
 #include "kselftest_harness.h"
@@ -233,6 +237,103 @@ TEST_F(dump, names_holders_of_grants)
 		 getpid());
 	expect_line(want);
 	close(grant.fd);
+}
+
+#define SAYS_PID	1
+#define SAYS_ELSEWHERE	2
+
+static int bind_grant(struct rig *rig, int grant)
+{
+	struct drm_neuron_window window = {
+		.index = RIG_WINDOW_FREE,
+		.kind = DRM_NEURON_WINDOW_SEM,
+		.rights = DRM_NEURON_WINDOW_WRITE,
+		.length = 4,
+		.from = DRM_NEURON_FROM_GRANT_FD,
+		.source = grant,
+	};
+
+	return rig_windows(rig, &window, 1);
+}
+
+/*
+ * As the first process of a pid namespace: give a grant, and when somebody has used it, use it as
+ * well. What the dump says of the two; 0: something else went wrong.
+ */
+static int own_elsewhere(int to_parent, int from_parent)
+{
+	struct drm_neuron_grant grant = { .core = 1, .first = 70, .count = 10 };
+	struct rig rig;
+	uint64_t job;
+	char *text;
+	int error;
+
+	if (rig_open(&rig, 0, 1))
+		return 0;
+	grant.claim = rig.claim;
+	if (neuron_ioctl(rig.fd, DRM_IOCTL_NEURON_GRANT, &grant) ||
+	    write(to_parent, &grant.fd, sizeof(grant.fd)) != sizeof(grant.fd) ||
+	    read(from_parent, &error, sizeof(error)) != sizeof(error) ||
+	    bind_grant(&rig, grant.fd))
+		return 0;
+	emit_hang(&rig);
+	if (rig_run(&rig, 100, NULL))
+		return 0;
+	text = fetch(&rig, &job, &error);
+	if (!text)
+		return 0;
+	return (has_line(text, "granted: semaphore 77 to pid 1 test_dump\n") ? SAYS_PID : 0) |
+	       (has_line(text, "granted: semaphore 77 to a process of another pid namespace\n") ?
+		SAYS_ELSEWHERE : 0);
+}
+
+/* Start it, and tell its number; the exit status is that of own_elsewhere(). */
+static void start_elsewhere(int number, int to_parent, int from_parent)
+{
+	int status = 0;
+	pid_t pid;
+
+	if (unshare(CLONE_NEWPID))
+		_exit(0);
+	pid = fork();
+	if (!pid)
+		_exit(own_elsewhere(to_parent, from_parent));
+	if (write(number, &pid, sizeof(pid)) != sizeof(pid) ||
+	    waitpid(pid, &status, 0) != pid)
+		_exit(0);
+	_exit(WEXITSTATUS(status));
+}
+
+/* The owner learns no number of a process outside of its pid namespace. */
+TEST_F(dump, pids_are_those_of_the_owner)
+{
+	int number[2], up[2], down[2], owner, fd, pidfd, grant, status = 0, i;
+	pid_t pid;
+
+	ASSERT_EQ(0, pipe(number));
+	ASSERT_EQ(0, pipe(up));
+	ASSERT_EQ(0, pipe(down));
+	pid = fork();
+	if (!pid)
+		start_elsewhere(number[1], up[1], down[0]);
+	close(number[1]);
+	close(up[1]);
+	ASSERT_EQ(sizeof(owner), read(number[0], &owner, sizeof(owner)));
+	ASSERT_EQ(sizeof(fd), read(up[0], &fd, sizeof(fd)));
+	pidfd = syscall(SYS_pidfd_open, owner, 0);
+	ASSERT_LE(0, pidfd);
+	grant = syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+	ASSERT_LE(0, grant);
+	ASSERT_EQ(0, bind_grant(&self->rig, grant));
+	ASSERT_EQ(sizeof(int), write(down[1], &grant, sizeof(int)));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(SAYS_PID | SAYS_ELSEWHERE, WEXITSTATUS(status));
+	close(grant);
+	close(pidfd);
+	close(number[0]);
+	close(up[0]);
+	for (i = 0; i < 2; i++)
+		close(down[i]);
 }
 
 /* A stream of four entries, written six times. */
