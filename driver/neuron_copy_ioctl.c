@@ -184,7 +184,7 @@ static int neuron_piece_map(struct neuron_copy *copy,
 						offset_in_page(copy->user),
 						bytes,
 						neuron_copy_max_segment(dev),
-						GFP_KERNEL);
+						GFP_KERNEL_ACCOUNT);
 	if (ret)
 		return ret;
 
@@ -386,16 +386,16 @@ static int neuron_piece_alloc(struct neuron_copy *copy, struct neuron_copy_piece
 			      bytes / NEURON_UDMA_DESC_MAX_BYTES,
 			      NEURON_COPY_MAX_DESC);
 	piece->desc = kvmalloc_array(piece->max_desc, sizeof(*piece->desc),
-				     GFP_KERNEL | __GFP_NOWARN);
+				     GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!piece->desc)
 		return -ENOMEM;
 	if (!neuron_copy_has_user(copy))
 		return 0;
 
 	piece->pages = kvmalloc_array(nr_pages, sizeof(*piece->pages),
-				      GFP_KERNEL | __GFP_NOWARN);
+				      GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	piece->extents = kvmalloc_array(nr_pages, sizeof(*piece->extents),
-					GFP_KERNEL | __GFP_NOWARN);
+					GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	return piece->pages && piece->extents ? 0 : -ENOMEM;
 }
 
@@ -445,7 +445,7 @@ static struct neuron_copy *neuron_copy_alloc(struct neuron_device *ndev,
 	struct neuron_copy *copy;
 	unsigned int i;
 
-	copy = kzalloc(sizeof(*copy), GFP_KERNEL);
+	copy = kzalloc(sizeof(*copy), GFP_KERNEL_ACCOUNT);
 	if (!copy)
 		return NULL;
 

@@ -43,7 +43,7 @@ static int neuron_open(struct drm_device *drm, struct drm_file *file)
 	struct neuron_file *nfile;
 	int ret;
 
-	nfile = kzalloc(sizeof(*nfile), GFP_KERNEL);
+	nfile = kzalloc(sizeof(*nfile), GFP_KERNEL_ACCOUNT);
 	if (!nfile)
 		return -ENOMEM;
 

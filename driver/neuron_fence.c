@@ -114,7 +114,7 @@ struct dma_fence *neuron_fence_create(struct neuron_sched *sched)
 {
 	struct neuron_fence *nfence;
 
-	nfence = kzalloc(sizeof(*nfence), GFP_KERNEL);
+	nfence = kzalloc(sizeof(*nfence), GFP_KERNEL_ACCOUNT);
 	if (!nfence)
 		return NULL;
 	nfence->sched = sched;

@@ -561,7 +561,7 @@ static int neuron_query_array(struct neuron_device *ndev, u32 type, size_t size,
 {
 	int ret;
 
-	to->element = kvcalloc(to->count, size, GFP_KERNEL);
+	to->element = kvcalloc(to->count, size, GFP_KERNEL_ACCOUNT);
 	if (!to->element)
 		return -ENOMEM;
 	ret = neuron_query_fill(ndev, type, to->element);

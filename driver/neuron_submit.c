@@ -587,7 +587,7 @@ static int neuron_submit_gang(struct neuron_submission *sub)
 		return PTR_ERR(gang);
 	sub->gang = gang;
 	sub->array = dma_fence_array_alloc(sub->nr);
-	sub->fences = kcalloc(sub->nr, sizeof(*sub->fences), GFP_KERNEL);
+	sub->fences = kcalloc(sub->nr, sizeof(*sub->fences), GFP_KERNEL_ACCOUNT);
 	return sub->array && sub->fences ? 0 : -ENOMEM;
 }
 
@@ -712,7 +712,7 @@ static int neuron_submit_arrays_get(struct neuron_submission *sub,
 				       &args->in_syncs, &args->out_syncs);
 	if (ret)
 		return ret;
-	sub->job = kcalloc(args->jobs.count, sizeof(*sub->job), GFP_KERNEL);
+	sub->job = kcalloc(args->jobs.count, sizeof(*sub->job), GFP_KERNEL_ACCOUNT);
 	if (!sub->job)
 		return -ENOMEM;
 	sub->nr = args->jobs.count;

@@ -110,7 +110,7 @@ static int neuron_out_syncs_find(struct neuron_syncs *syncs, struct drm_device *
 
 	if (!syncs->out.count)
 		return 0;
-	syncs->outs = kvcalloc(syncs->out.count, sizeof(*syncs->outs), GFP_KERNEL);
+	syncs->outs = kvcalloc(syncs->out.count, sizeof(*syncs->outs), GFP_KERNEL_ACCOUNT);
 	if (!syncs->outs)
 		return -ENOMEM;
 	for (i = 0; i < syncs->out.count && !ret; i++) {

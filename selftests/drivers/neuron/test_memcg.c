@@ -3,7 +3,10 @@
  * Memory cgroups: what a process has in host memory counts against its group, whose
  * limit is told as ENOMEM and kills nobody.
  */
+#include <linux/userfaultfd.h>
+#include <pthread.h>
 #include <sys/mount.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "job_rig.h"
@@ -13,6 +16,11 @@
 #define MIB	(1024ll * 1024)
 #define LIMIT	(64 * MIB)
 #define ROOM	(8 * MIB)	/* of the processes themselves */
+#define STUCK	64		/* threads */
+#define STUCK_SIZE	(8 * MIB)	/* that a copy has pieces for, all at once */
+#define STUCK_BYTES	(100 * 1024)	/* of kernel memory, at least, that it has for them */
+#define STUCK_WAIT	600		/* looks, each tenth of a second */
+#define NO_FAULTFD	77
 #define ROOT	"/tmp/neuron-memcg"
 #define GROUP	ROOT "/limited"
 
@@ -132,6 +140,82 @@ TEST_F(memcg, host_buffers_count)
 					      WTERMSIG(status));
 	EXPECT_EQ(0, WEXITSTATUS(status)) TH_LOG("a step inside of the group");
 	EXPECT_EQ(0, killed());
+}
+
+struct stuck {
+	int fd;
+	uint32_t handle;
+	void *map;
+};
+
+static void *copy_stuck(void *arg)
+{
+	const struct stuck *stuck = arg;
+
+	neuron_write(stuck->fd, stuck->handle, 0, stuck->map, STUCK_SIZE);
+	return NULL;
+}
+
+/* Memory that is never there: who touches it waits. */
+static void *map_stuck(int uffd)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	void *map = mmap(NULL, STUCK_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			 -1, 0);
+
+	reg.range.start = (uintptr_t)map;
+	reg.range.len = STUCK_SIZE;
+	if (map == MAP_FAILED || ioctl(uffd, UFFDIO_API, &api) ||
+	    ioctl(uffd, UFFDIO_REGISTER, &reg))
+		return NULL;
+	return map;
+}
+
+/* The same of copies that wait for user memory. The end of the process ends them. */
+static int stuck_in_group(void)
+{
+	int uffd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK), i;
+	struct drm_neuron_bo_create bo;
+	pthread_t thread[STUCK];
+	struct stuck stuck;
+	long long base;
+
+	if (uffd < 0)
+		return NO_FAULTFD;
+	if (group_put("cgroup.procs", getpid()))
+		return 1;
+	stuck.fd = neuron_open(0);
+	stuck.map = map_stuck(uffd);
+	if (stuck.fd < 0 || !stuck.map ||
+	    neuron_bo_create(stuck.fd, DRM_NEURON_BO_HBM, 0, STUCK_SIZE, &bo))
+		return 2;
+	stuck.handle = bo.handle;
+	base = group_number("memory.current");
+	for (i = 0; i < STUCK; i++)
+		if (pthread_create(&thread[i], NULL, copy_stuck, &stuck))
+			return 3;
+	for (i = 0; i < STUCK_WAIT; i++) {
+		if (group_number("memory.current") - base > STUCK * STUCK_BYTES)
+			return 0;
+		usleep(100000);
+	}
+	return 4;
+}
+
+TEST_F_TIMEOUT(memcg, copies_count, 120)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	ASSERT_GE(pid, 0);
+	if (!pid)
+		_exit(stuck_in_group());
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	ASSERT_TRUE(WIFEXITED(status));
+	if (WEXITSTATUS(status) == NO_FAULTFD)
+		SKIP(return, "no userfaultfd in this kernel");
+	EXPECT_EQ(0, WEXITSTATUS(status)) TH_LOG("a step inside of the group");
 }
 
 TEST_HARNESS_MAIN
