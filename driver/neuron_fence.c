@@ -166,6 +166,7 @@ struct neuron_gate_wait {
  * @lock: its lock
  * @ref: the jobs' and the submission's
  * @budget: what its memory is charged to, or NULL
+ * @armed: the gate waits for its fences
  * @left: fences that have not signalled, and one until the gate is armed
  * @failed: one that is heeded has ended with an error; set before @left becomes less
  * @max: size of @wait
@@ -177,6 +178,7 @@ struct neuron_gate {
 	spinlock_t lock; /* @base's */
 	struct kref ref;
 	struct neuron_budget *budget;
+	atomic_t armed;
 	atomic_t left;
 	bool failed;
 	u32 max;
@@ -292,7 +294,7 @@ void neuron_gate_add(struct neuron_gate *gate, struct dma_fence *fence, bool hee
 	INIT_LIST_HEAD(&wait->cb.node);
 }
 
-struct dma_fence *neuron_gate_arm(struct neuron_gate *gate)
+static void neuron_gate_arm(struct neuron_gate *gate)
 {
 	u32 i;
 
@@ -307,7 +309,16 @@ struct dma_fence *neuron_gate_arm(struct neuron_gate *gate)
 		atomic_dec(&gate->left);
 	}
 	neuron_gate_less(gate);
-	return dma_fence_get(&gate->base);
+}
+
+/* The jobs of a gang come at the same time. */
+struct dma_fence *neuron_gate_turn(struct neuron_gate *gate)
+{
+	if (!gate)
+		return NULL;
+	if (!atomic_xchg(&gate->armed, true))
+		neuron_gate_arm(gate);
+	return dma_fence_is_signaled(&gate->base) ? NULL : dma_fence_get(&gate->base);
 }
 
 int neuron_gate_error(const struct neuron_gate *gate)

@@ -107,9 +107,15 @@ void neuron_fence_drop(struct dma_fence *fence);
  * fences.
  *
  * So the fences are not given to the scheduler one by one. A *gate* is a fence that signals when
- * all fences that were added to it have signalled, or when it is opened, and a job has its gate as
- * its only dependency (drm_sched_job_add_dependency()). Who gives up a job opens its gate, and
- * its turn comes. The jobs of a gang have one gate: when one of them is given up, none will start.
+ * all fences that were added to it have signalled, or when it is opened, and its gate is all that a
+ * job waits for. Who gives up a job opens its gate, and its turn comes. The jobs of a gang have one
+ * gate: when one of them is given up, none will start.
+ *
+ * Whoever signals a fence calls back all who wait for it, perhaps in a hard interrupt, and a user
+ * can queue many jobs that wait for one fence. So a gate looks at its fences only when its job is
+ * the next one of its queue: the scheduler asks then what the job waits for
+ * (&drm_sched_backend_ops.prepare_job). A fence never has more callbacks of this driver than there
+ * are queues: one for each core of a claim, and eight for the transfers of a file.
  *
  * A fence may end with an error. Then what it stands for was not done, and a job that builds on it
  * would compute with what happens to be in memory. So the gate remembers the error, and when the
@@ -150,7 +156,7 @@ int neuron_gate_charge(struct neuron_gate *gate, struct neuron_budget *budget);
 
 /**
  * neuron_gate_add() - let a gate wait for one more fence
- * @gate: gate that is not armed
+ * @gate: gate of no job yet
  * @fence: fence; its reference goes to the gate. The gate waits for a fence once, however often
  *	it is added
  * @heed: what waits for the gate does not start if the fence ends with an error; if the fence is
@@ -175,14 +181,14 @@ struct neuron_gate *neuron_gate_get(struct neuron_gate *gate);
 void neuron_gate_put(struct neuron_gate *gate);
 
 /**
- * neuron_gate_arm() - let a gate signal when all that was added has signalled
- * @gate: gate; nothing is added from here on
+ * neuron_gate_turn() - a job is the next one of its queue: what does it wait for?
+ * @gate: its gate, or NULL; nothing is added from here on
  *
- * Called once, or not at all if the gate is put before anything waits for it.
+ * The first time, the gate begins to wait for its fences. Nothing is allocated.
  *
- * Return: the fence of the gate, with a reference.
+ * Return: the fence of the gate, with a reference, or NULL: for nothing any more.
  */
-struct dma_fence *neuron_gate_arm(struct neuron_gate *gate);
+struct dma_fence *neuron_gate_turn(struct neuron_gate *gate);
 
 /**
  * neuron_gate_error() - has what the gate waited for failed?

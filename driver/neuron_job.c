@@ -728,6 +728,12 @@ static int neuron_job_run(struct neuron_job *job)
 	return alone ? ret : neuron_gang_run(job, ret);
 }
 
+static struct dma_fence *neuron_job_prepare_cb(struct drm_sched_job *base,
+					       struct drm_sched_entity *entity)
+{
+	return neuron_gate_turn(to_neuron_job(base)->gate);
+}
+
 /* Return: the hardware fence, in any case (neuron_fence.h). */
 static struct dma_fence *neuron_job_run_cb(struct drm_sched_job *base)
 {
@@ -760,6 +766,7 @@ static void neuron_job_free_cb(struct drm_sched_job *base)
 }
 
 static const struct drm_sched_backend_ops neuron_sched_ops = {
+	.prepare_job = neuron_job_prepare_cb,
 	.run_job = neuron_job_run_cb,
 	.free_job = neuron_job_free_cb,
 };

@@ -393,11 +393,8 @@ static int neuron_submit_in_syncs(struct neuron_submission *sub)
 	u32 i;
 
 	ret = neuron_syncs_charge(&sub->syncs, &sub->job[0].cc->claim->budget);
-	for (i = 0; i < sub->nr && !ret; i++) {
-		struct neuron_job *job = sub->job[i].job;
-
-		ret = neuron_syncs_wait(&sub->syncs, &job->base, &job->gate);
-	}
+	for (i = 0; i < sub->nr && !ret; i++)
+		sub->job[i].job->gate = neuron_syncs_wait(&sub->syncs);
 	return ret;
 }
 

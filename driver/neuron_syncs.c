@@ -80,8 +80,6 @@ static int neuron_in_syncs_find(struct neuron_syncs *syncs, struct drm_device *d
 		if (!ret)
 			ret = neuron_in_sync_find(gate, drm, file, &sync[i]);
 	}
-	if (!ret)
-		syncs->armed = neuron_gate_arm(gate);
 	return ret;
 }
 
@@ -140,13 +138,9 @@ int neuron_syncs_charge(struct neuron_syncs *syncs, struct neuron_budget *budget
 	return syncs->gate ? neuron_gate_charge(syncs->gate, budget) : 0;
 }
 
-int neuron_syncs_wait(struct neuron_syncs *syncs, struct drm_sched_job *job,
-		      struct neuron_gate **gate)
+struct neuron_gate *neuron_syncs_wait(struct neuron_syncs *syncs)
 {
-	if (!syncs->gate)
-		return 0;
-	*gate = neuron_gate_get(syncs->gate);
-	return drm_sched_job_add_dependency(job, dma_fence_get(syncs->armed));
+	return syncs->gate ? neuron_gate_get(syncs->gate) : NULL;
 }
 
 void neuron_syncs_signal(struct neuron_syncs *syncs, struct dma_fence *fence)
@@ -175,7 +169,6 @@ void neuron_syncs_put(struct neuron_syncs *syncs)
 			drm_syncobj_put(syncs->outs[i].syncobj);
 	}
 	kvfree(syncs->outs);
-	dma_fence_put(syncs->armed);
 	if (syncs->gate)
 		neuron_gate_put(syncs->gate);
 	neuron_array_put(&syncs->out);

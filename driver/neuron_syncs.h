@@ -29,14 +29,12 @@ struct neuron_out_sync;
  * @in: drm_neuron_sync elements that it waits for
  * @out: drm_neuron_sync elements that it signals
  * @gate: opens when all of @in have signalled; NULL: nothing is waited for
- * @armed: fence of @gate
  * @outs: an element for each of @out, or NULL
  */
 struct neuron_syncs {
 	struct neuron_array in;
 	struct neuron_array out;
 	struct neuron_gate *gate;
-	struct dma_fence *armed;
 	struct neuron_out_sync *outs;
 };
 
@@ -81,13 +79,10 @@ int neuron_syncs_charge(struct neuron_syncs *syncs, struct neuron_budget *budget
 /**
  * neuron_syncs_wait() - let a job wait for what its submission waits for
  * @syncs: syncobjs
- * @job: job, initialised
- * @gate: becomes the gate of the job, with a reference, if there is one
  *
- * Return: 0 or -ENOMEM.
+ * Return: a gate for the job, with a reference, or NULL.
  */
-int neuron_syncs_wait(struct neuron_syncs *syncs, struct drm_sched_job *job,
-		      struct neuron_gate **gate);
+struct neuron_gate *neuron_syncs_wait(struct neuron_syncs *syncs);
 
 /**
  * neuron_syncs_signal() - have syncobjs signal with a fence

@@ -125,6 +125,12 @@ static const struct neuron_copy_ops neuron_transfer_copy_ops = {
 	.end = neuron_transfer_end,
 };
 
+static struct dma_fence *neuron_transfer_prepare_cb(struct drm_sched_job *base,
+						    struct drm_sched_entity *entity)
+{
+	return neuron_gate_turn(to_neuron_transfer(base)->gate);
+}
+
 /* Return: the hardware fence, in any case (neuron_fence.h). */
 static struct dma_fence *neuron_transfer_run_cb(struct drm_sched_job *base)
 {
@@ -154,6 +160,7 @@ static void neuron_transfer_free_cb(struct drm_sched_job *base)
 }
 
 const struct drm_sched_backend_ops neuron_transfer_sched_ops = {
+	.prepare_job = neuron_transfer_prepare_cb,
 	.run_job = neuron_transfer_run_cb,
 	.free_job = neuron_transfer_free_cb,
 };
@@ -671,10 +678,9 @@ neuron_transfer_submit(struct neuron_transfers *of, struct drm_file *file,
 	if (ret)
 		goto err_put;
 	ret = neuron_syncs_charge(syncs, &of->budget);
-	if (!ret)
-		ret = neuron_syncs_wait(syncs, &transfer->base, &transfer->gate);
 	if (ret)
 		goto err_job;
+	transfer->gate = neuron_syncs_wait(syncs);
 	fence = neuron_transfer_push(transfer, id);
 	if (!IS_ERR(fence))
 		return fence;

@@ -58,7 +58,8 @@ static void neuron_kunit_gate_same(struct kunit *test)
 
 	for (i = 0; i < NEURON_KUNIT_FENCES; i++)
 		neuron_gate_add(gate, dma_fence_get(fence), i ? heed->others : heed->first);
-	armed = neuron_gate_arm(gate);
+	neuron_gate_arm(gate);
+	armed = dma_fence_get(&gate->base);
 	KUNIT_EXPECT_EQ(test, 1, list_count_nodes(&fence->cb_list));
 	KUNIT_EXPECT_EQ(test, 2, kref_read(&fence->refcount));
 	KUNIT_EXPECT_FALSE(test, dma_fence_is_signaled(armed));
@@ -86,7 +87,8 @@ static void neuron_kunit_gate_over(struct kunit *test)
 	dma_fence_signal(fence);
 	for (i = 0; i < NEURON_KUNIT_FENCES; i++)
 		neuron_gate_add(gate, dma_fence_get(fence), i ? heed->others : heed->first);
-	armed = neuron_gate_arm(gate);
+	neuron_gate_arm(gate);
+	armed = dma_fence_get(&gate->base);
 	KUNIT_EXPECT_TRUE(test, dma_fence_is_signaled(armed));
 	KUNIT_EXPECT_EQ(test, heed->error, neuron_gate_error(gate));
 	dma_fence_put(armed);
@@ -107,7 +109,8 @@ static void neuron_kunit_gate_others(struct kunit *test)
 		fence[i] = neuron_kunit_fence(test);
 		neuron_gate_add(gate, dma_fence_get(fence[i]), true);
 	}
-	armed = neuron_gate_arm(gate);
+	neuron_gate_arm(gate);
+	armed = dma_fence_get(&gate->base);
 	for (i = 0; i < NEURON_KUNIT_FENCES; i++) {
 		KUNIT_EXPECT_FALSE(test, dma_fence_is_signaled(armed));
 		dma_fence_signal(fence[i]);
@@ -130,11 +133,45 @@ static void neuron_kunit_gate_unused(struct kunit *test)
 	neuron_gate_put(gate);
 	gate = neuron_kunit_gate(test);
 	neuron_gate_add(gate, dma_fence_get(fence), true);
-	dma_fence_put(neuron_gate_arm(gate));
+	neuron_gate_arm(gate);
 	neuron_gate_put(gate);
 	KUNIT_EXPECT_EQ(test, 0, list_count_nodes(&fence->cb_list));
 	KUNIT_EXPECT_EQ(test, 1, kref_read(&fence->refcount));
 	dma_fence_signal(fence);
+	dma_fence_put(fence);
+}
+
+/* Of many jobs that wait for a fence, one looks at it at a time: the next one of the queue. */
+static void neuron_kunit_gate_turn(struct kunit *test)
+{
+	struct dma_fence *fence = neuron_kunit_fence(test), *turn;
+	struct neuron_gate *gate[NEURON_KUNIT_FENCES];
+	unsigned int i;
+
+	for (i = 0; i < NEURON_KUNIT_FENCES; i++) {
+		gate[i] = neuron_kunit_gate(test);
+		neuron_gate_add(gate[i], dma_fence_get(fence), true);
+	}
+	KUNIT_EXPECT_EQ(test, 0, list_count_nodes(&fence->cb_list));
+	turn = neuron_gate_turn(gate[0]);
+	KUNIT_EXPECT_PTR_EQ(test, &gate[0]->base, turn);
+	dma_fence_put(turn);
+	/* Another job of its gang. */
+	dma_fence_put(neuron_gate_turn(gate[0]));
+	KUNIT_EXPECT_EQ(test, 1, list_count_nodes(&fence->cb_list));
+
+	/* One that is given up waits no longer, before its turn or after. */
+	neuron_gate_open(gate[1]);
+	KUNIT_EXPECT_NULL(test, neuron_gate_turn(gate[1]));
+	dma_fence_set_error(fence, -EIO);
+	dma_fence_signal(fence);
+	for (i = 0; i < NEURON_KUNIT_FENCES; i++) {
+		KUNIT_EXPECT_NULL(test, neuron_gate_turn(gate[i]));
+		KUNIT_EXPECT_EQ(test, -ECANCELED, neuron_gate_error(gate[i]));
+		neuron_gate_put(gate[i]);
+	}
+	KUNIT_EXPECT_NULL(test, neuron_gate_turn(NULL));
+	KUNIT_EXPECT_EQ(test, 1, kref_read(&fence->refcount));
 	dma_fence_put(fence);
 }
 
@@ -143,6 +180,7 @@ static struct kunit_case neuron_fence_cases[] = {
 	KUNIT_CASE_PARAM(neuron_kunit_gate_over, neuron_heed_gen_params),
 	KUNIT_CASE(neuron_kunit_gate_others),
 	KUNIT_CASE(neuron_kunit_gate_unused),
+	KUNIT_CASE(neuron_kunit_gate_turn),
 	{}
 };
 
