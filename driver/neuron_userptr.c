@@ -120,10 +120,6 @@ static int neuron_user_fill_extents(struct neuron_device *ndev,
 	unsigned int i;
 	int ret;
 
-	bo->extents = kvmalloc_array(ubo->sgt.nents, sizeof(*bo->extents),
-				     GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!bo->extents)
-		return -ENOMEM;
 	for_each_sgtable_dma_sg(&ubo->sgt, sg, i) {
 		ret = neuron_pause_at(i);
 		if (ret)
@@ -135,7 +131,11 @@ static int neuron_user_fill_extents(struct neuron_device *ndev,
 	return 0;
 }
 
-/* Unplug waits for this, and finds the buffer in the list afterwards. */
+/*
+ * The removal of any DRM device waits for what is inside drm_dev_enter(), so the extents, which can
+ * be many, get their memory before: the mapping has at most as many pieces as the pages. The
+ * removal of this one finds the buffer in the list afterwards.
+ */
 static int neuron_user_map(struct neuron_device *ndev,
 			   struct neuron_user_bo *ubo)
 {
@@ -147,6 +147,10 @@ static int neuron_user_map(struct neuron_device *ndev,
 						GFP_KERNEL_ACCOUNT);
 	if (ret)
 		return ret;
+	ubo->bo.extents = kvmalloc_array(ubo->sgt.orig_nents, sizeof(*ubo->bo.extents),
+					 GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!ubo->bo.extents)
+		return -ENOMEM;
 	if (!drm_dev_enter(&ndev->drm, &idx))
 		return -ENODEV;
 	ret = dma_map_sgtable(&ndev->pdev->dev, &ubo->sgt,
