@@ -14,8 +14,8 @@
 #define DIRECT_MAX	65536
 
 /* Elements of a tile, and the most of them in a line. */
-#define TILE_ELEMENTS	4096
-#define TILE_LINE	64
+#define TILE_ELEMENTS	8192
+#define TILE_LINE	128
 /* Lines of tiles are longer than this. */
 #define TILE_LEAST	4
 
