@@ -51,12 +51,11 @@ async function readColumn(id) {
     undo[id](column[id]);
 }
 
-async function readColumns() {
+async function readColumns(...ids) {
   if (!globalThis.DecompressionStream)
     throw new Error("this browser lacks DecompressionStream, which Chrome has since version 80, " +
                     "Firefox since 113, Safari since 16.4");
-  await Promise.all(["begin", "length", "wait", "critical", "cause", "name", "line", "more"]
-                      .map(readColumn));
+  await Promise.all(ids.map(readColumn));
 }
 
 const endOf = i => column.begin[i] + column.length[i];
@@ -338,6 +337,9 @@ function drawArrow(cause, event, strong) {
 // The arrows of the selected event always, the others as long as they can be told apart.
 function drawArrows() {
   const found = [];
+  // The first picture comes before the causes.
+  if (!column.cause)
+    return;
   if (state.arrows) {
     for (const lane of profile.lanes) {
       const first = firstAfter(lane, state.from), end = firstFrom(lane, state.to);
@@ -734,10 +736,15 @@ function listen() {
 
 // A place can be named behind the address: #search=matmul&hit=1&from=0&to=500&path&theme=dark;
 // times are in ns.
-function readAddress() {
-  const wish = new URLSearchParams(location.hash.slice(1));
+const address = () => new URLSearchParams(location.hash.slice(1));
+
+function themeOf(wish) {
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-  setTheme(wish.get("theme") || (dark ? "dark" : "light"));
+  return wish.get("theme") || (dark ? "dark" : "light");
+}
+
+function readAddress() {
+  const wish = address();
   if (wish.has("path"))
     toggle("path");
   if (wish.has("search")) {
@@ -752,17 +759,20 @@ function readAddress() {
 
 async function start() {
   document.title = element("title").textContent = `${profile.model}, ${profile.chip}`;
-  await readColumns();
+  // What the first picture needs; the others take as long, and nobody can do anything before.
+  await readColumns("begin", "length", "wait", "name");
   sumLanes();
   state.to = last;
   showFiles();
   showDetail();
-  listen();
-  readColours();
+  setTheme(themeOf(address()));
   paint();
+  // For tests: how long it took from the address to the first picture, and until all works.
+  document.documentElement.dataset.painted = Math.round(performance.now());
+  await readColumns("critical", "cause", "line", "more");
+  listen();
   readAddress();
   paint();
-  // For tests: how long it took from the address to the first picture.
   document.documentElement.dataset.ready = Math.round(performance.now());
   document.documentElement.dataset.events = COUNT;
 }
