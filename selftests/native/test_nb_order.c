@@ -494,6 +494,21 @@ static void what_a_round_leaves_tells_of_it(void **state)
 	expect_waits(nb, 4, NULL);
 }
 
+/* Scalar has waited for vector in the loop, so it knows what vector has waited for before it. */
+static void a_round_tells_what_was_before_the_loop(void **state)
+{
+	struct nb_program *nb = begin();
+
+	(void)state;
+	nb_memset(nb, GPSIMD, tile(1024, 64), 1.0f);
+	nb_begin_loop(nb, 1, 3);
+	nb_copy(nb, VECTOR, tile(0, 64), tile(1024, 64));
+	nb_copy(nb, SCALAR, tile(256, 64), tile(0, 64));
+	nb_end_loop(nb);
+	nb_copy(nb, SCALAR, tile(512, 64), tile(1024, 64));
+	expect_waits(nb, 4, NULL);
+}
+
 /* --- What may not be executed --- */
 
 /* Vector and scalar have the register of a branch. */
@@ -637,6 +652,7 @@ int main(void)
 		cmocka_unit_test(a_tile_does_not_end_in_a_later_loop),
 		cmocka_unit_test(one_engine_waits_before_a_loop_for_others),
 		cmocka_unit_test(what_a_round_leaves_tells_of_it),
+		cmocka_unit_test(a_round_tells_what_was_before_the_loop),
 		cmocka_unit_test(engines_do_not_meet_at_a_branch),
 		cmocka_unit_test(a_second_part_sees_what_was_before),
 		cmocka_unit_test(a_branch_does_not_stand_for_what_was_before),

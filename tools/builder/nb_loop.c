@@ -369,6 +369,23 @@ static void nb_learn_spared(struct nb_order *order, const struct nb_loop *loop)
 				order->clock[e][a] = loop->before[e][a].seq;
 }
 
+/*
+ * Who has waited for something of its own round knows behind the loop what the engine that made it
+ * knew when it began.
+ */
+static void nb_learn_begun(struct nb_order *order, const struct nb_loop *loop)
+{
+	uint32_t begun[NEURON_NR_ENGINES][NB_MAX_ACTORS];
+	unsigned int e, f, a;
+
+	memcpy(begun, order->clock, sizeof(begun));
+	for (e = 0; e < NEURON_NR_ENGINES; e++)
+		for (f = 0; f < NEURON_NR_ENGINES; f++)
+			for (a = 0; a < order->nr_actors && loop->since[e][f] != UINT32_MAX; a++)
+				if (order->clock[e][a] < begun[f][a])
+					order->clock[e][a] = begun[f][a];
+}
+
 /* What @engine needs before its first round. */
 static void nb_loop_needs(struct nb_order *order, struct nb_loop *loop,
 			  enum neuron_engine engine)
@@ -408,6 +425,7 @@ static int nb_loop_before(struct nb_order *order, struct nb_loop *loop)
 		if (nb_make_waits(order, &step))
 			return -1;
 	}
+	nb_learn_begun(order, loop);
 	nb_learn_spared(order, loop);
 	return 0;
 }
