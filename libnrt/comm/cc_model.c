@@ -584,6 +584,7 @@ static NRT_STATUS make(struct nrt_worlds *worlds, struct nrt_model *model, uint3
 		model->cc_cores.stream[model->cc_cores.nr++] = i;
 	}
 	model->rank = rank;
+	model->ranks = worlds;
 	model->cc = cc;
 	model->cc_ops = &cc_ops;
 	nrt_world_model_comes(worlds, model->vcore->vnc);

@@ -544,7 +544,7 @@ static NRT_STATUS prepare(const struct nrt_execute *execute, struct execution *e
 		return error->status;
 	nrt_binding_use(model, execution->binding, &execution->request.ticket);
 	/* Ranks run side by side and wait for each other: none may wait for the end of another. */
-	execution->request.ticket.lane = model->comm;
+	execution->request.ticket.lane = model->comm ? (const void *)model->comm : model->ranks;
 	execution->request.ops = &execution_ops;
 	execution->request.quick = !execution->binding->copies && !model->group &&
 				   !model->cc &&

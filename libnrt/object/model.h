@@ -166,6 +166,8 @@ struct nrt_cc_ops {
  * @comm: the group
  * @rank: in it
  * @cc, @cc_ops: NULL: it has no collectives; else they are of rank @rank
+ * @ranks: the same pointer for all models with collectives of the process, whose executions wait
+ *	for each other; or NULL
  * @cc_cores: those that do them
  * @lock: protects what follows
  * @bindings: that nobody uses, the oldest first
@@ -192,6 +194,7 @@ struct nrt_model {
 	uint32_t rank;
 	struct nrt_cc_model *cc;
 	const struct nrt_cc_ops *cc_ops;
+	const void *ranks;
 	struct nrt_cc_cores cc_cores;
 	pthread_mutex_t lock;
 	struct nrt_binding *bindings;
