@@ -386,8 +386,6 @@ class Refusals(Tool):
         for option in "--input-shape", "--output-shape":
             self.refused(f"{option}: not possible yet: the tool places the tile of each size by "
                          "itself", "-r", "2", "allr", option, "[1,1][4,4]")
-        self.refused("--shared-output-buff: not possible yet: libnrt lets one request at a time "
-                     "write a tensor", "-r", "2", "allr", "--shared-output-buff")
 
     def test_several_tensors(self):
         """One operation of a list of tensors gives what one of one tensor gives, to the bit."""

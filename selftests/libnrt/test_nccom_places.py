@@ -50,6 +50,25 @@ class Places(Tool):
         self.rows("-r", "4", "-b", "6000", "-e", "6000", "-n", "2", "--sb2sb", "--unique-buff",
                   "allg", NEURON_LOGICAL_NC_CONFIG="1")
 
+    def test_outputs_of_two_ranks(self):
+        """Cores with the same HBM have one output, which both compare."""
+        for algorithm in "ring", "mesh", "kangaring", "rdh", "chip:mesh+mesh":
+            for operation in ("allr", "allg")[algorithm == "rdh":]:
+                self.rows("-r", "16", "-b", "40kb", "-e", "40kb", "-n", "3", "-w", "1", "-d",
+                          "fp16", "--check", "--shared-output-buff", operation,
+                          NEURON_LOGICAL_NC_CONFIG="1", NEURON_EMU_CC_ALGORITHM=algorithm)
+        self.rows("-r", "2", "-b", "1kb", "-e", "1kb", "-n", "2", "--shared-output-buff",
+                  "--unique-buff", "--sb2sb", "allg", NEURON_LOGICAL_NC_CONFIG="1")
+        done = self.run_tool("-r", "8", "-b", "4kb", "-e", "4kb", "allr", "--shared-output-buff",
+                             status=1, NEURON_LOGICAL_NC_CONFIG="1", NEURON_EMU_CC_ALGORITHM="rdh")
+        self.assertIn("4096    --shared-output-buff: rdh adds in the outputs; try "
+                      "NEURON_EMU_CC_ALGORITHM=ring\n", done.stdout)
+        self.refused("--shared-output-buff: no other rank of its group has the HBM of rank 2; try "
+                     "NEURON_LOGICAL_NC_CONFIG=1", "-r", "3", "allr", "--shared-output-buff",
+                     status=1, NEURON_LOGICAL_NC_CONFIG="1")
+        self.refused("--shared-output-buff: each rank of reduce_scatter has another result", "-r",
+                     "2", "redsct", "--shared-output-buff")
+
     def test_sizes_that_do_not_fit_into_sbuf(self):
         """An odd block is in one partition: four of them fit below each other, not beside."""
         size = ("-r", "4", "-b", "280004", "-e", "280004", "-n", "1", "-w", "0")

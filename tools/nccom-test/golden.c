@@ -251,6 +251,18 @@ const char *golden_algorithm(const struct golden *golden)
 	return nrt_plan_algorithm_name(golden->plan->choice.algorithm);
 }
 
+bool golden_adds_in_output(const struct golden *golden)
+{
+	const struct nrt_plan *plan = golden->plan;
+
+	if (plan->op != NRT_PLAN_ALL_REDUCE)
+		return false;
+	/* Ranks of one chip do the same blocks at the inner level. */
+	return plan->choice.algorithm == NRT_PLAN_RDH ||
+	       (plan->choice.algorithm == NRT_PLAN_HIER && plan->choice.intra == NRT_PLAN_RDH) ||
+	       (plan->choice.algorithm == NRT_PLAN_MESH_ONE && plan->nr_ranks > NRT_PLAN_MAX_SRC);
+}
+
 uint64_t golden_scratch(const struct golden *golden)
 {
 	return golden->plan->bytes[NRT_PLAN_SCRATCH];

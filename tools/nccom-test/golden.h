@@ -41,6 +41,12 @@ void golden_free(struct golden *golden);
 /* As the public tool calls it: "ring", "mesh", "kangaring", "rdh", "hier". */
 const char *golden_algorithm(const struct golden *golden);
 
+/*
+ * Do the outputs hold sums of some of the ranks meanwhile, so that two ranks that do the same block
+ * cannot have one output?
+ */
+bool golden_adds_in_output(const struct golden *golden);
+
 /* Bytes of scratch of a rank. */
 uint64_t golden_scratch(const struct golden *golden);
 

@@ -97,7 +97,7 @@ static int place_tiles(struct lane *lane, uint64_t *at, char why[RANKS_WHY])
 	return 0;
 }
 
-int lane_plan(struct lane *lane, uint64_t *at, char why[RANKS_WHY])
+int lane_plan(struct lane *lane, bool shared, uint64_t *at, char why[RANKS_WHY])
 {
 	const struct ranks_op *of = lane->of;
 	struct nrt_error error;
@@ -105,6 +105,12 @@ int lane_plan(struct lane *lane, uint64_t *at, char why[RANKS_WHY])
 	forget_plans(lane);
 	if (make_plans(lane, &error)) {
 		snprintf(why, RANKS_WHY, "%.*s", RANKS_WHY - 1, error.text);
+		return -1;
+	}
+	if (shared && golden_adds_in_output(lane->golden[0])) {
+		snprintf(why, RANKS_WHY,
+			 "--shared-output-buff: %s adds in the outputs; try NEURON_EMU_CC_ALGORITHM=ring",
+			 golden_algorithm(lane->golden[0]));
 		return -1;
 	}
 	if (of->operation->varies &&

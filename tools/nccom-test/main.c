@@ -353,6 +353,7 @@ static int run(struct test *test)
 		.op = op,
 		.nr_ops = test->command.nr,
 		.nr = options->ranks,
+		.shared = options->shared,
 		.pinned = options->pinned,
 		.modelled = options->modelled,
 		.interrupted = &interrupted,

@@ -7,11 +7,11 @@
 static const struct operation operations[] = {
 	{
 		.name = "all_reduce", .alias = "allr", .plan_op = NRT_PLAN_ALL_REDUCE,
-		.cc_op = NRT_CC_ALLREDUCE, .reduces = true, .in_sbuf = true,
+		.cc_op = NRT_CC_ALLREDUCE, .reduces = true, .in_sbuf = true, .same = true,
 		.in_blocks = 1, .out_blocks = 1, .bus_factor = 2,
 	}, {
 		.name = "all_gather", .alias = "allg", .plan_op = NRT_PLAN_ALL_GATHER,
-		.cc_op = NRT_CC_ALLGATHER, .in_sbuf = true, .in_blocks = 1,
+		.cc_op = NRT_CC_ALLGATHER, .in_sbuf = true, .same = true, .in_blocks = 1,
 		.bus_factor = 1,
 	}, {
 		.name = "reduce_scatter", .alias = "redsct", .plan_op = NRT_PLAN_REDUCE_SCATTER,

@@ -21,6 +21,7 @@
  * @reduces: it has a reduction
  * @varies: how much goes where is in metadata, and known only when it runs
  * @in_sbuf: it can work in SBUF
+ * @same: all ranks of a group have the same output
  * @in_blocks, @out_blocks: input and output of a rank are so many blocks; 0: as many as there are
  *	ranks in the group
  * @bus_factor: busbw is algbw * @bus_factor * (r - 1) / r; of a permutation it is algbw
@@ -34,6 +35,7 @@ struct operation {
 	bool reduces;
 	bool varies;
 	bool in_sbuf;
+	bool same;
 	unsigned int in_blocks;
 	unsigned int out_blocks;
 	double bus_factor;

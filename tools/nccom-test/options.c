@@ -99,6 +99,8 @@ static const struct argp_option table[] = {
 	{ "non-interactive", OPTION_NON_INTERACTIVE, NULL, 0, "do not show progress", RUNS },
 	{ "nworkers", 'r', "N", 0, "ranks", RUNS },
 	{ "report-to-json-file", OPTION_JSON, "FILE", 0, "write the results as JSON", RUNS },
+	{ "shared-output-buff", OPTION_SHARED_OUTPUT, NULL, 0,
+	  "two ranks whose cores have the same HBM write one output", RUNS },
 	{ "show-algorithm", OPTION_SHOW_ALGORITHM, NULL, 0, "a column with the algorithm", RUNS },
 	{ "show-input-output-size", OPTION_SHOW_SIZES, NULL, 0,
 	  "columns with bytes of a rank's input and output", RUNS },
@@ -117,8 +119,6 @@ static const struct argp_option table[] = {
 	{ "input-shape", OPTION_INPUT_SHAPE, "SHAPE", 0, NO_SHAPE, REFUSED },
 	{ "mpi-log-dir", OPTION_MPI_LOG, "DIR", 0, ONE_SERVER, REFUSED },
 	{ "output-shape", OPTION_OUTPUT_SHAPE, "SHAPE", 0, NO_SHAPE, REFUSED },
-	{ "shared-output-buff", OPTION_SHARED_OUTPUT, NULL, 0,
-	  "not possible yet: libnrt lets one request at a time write a tensor", REFUSED },
 	{ "slurm-job-id", OPTION_SLURM_JOB, "ID", 0, ONE_SERVER, REFUSED },
 	{ "slurm-mode", 'S', NULL, 0, ONE_SERVER, REFUSED },
 	{ "slurm-setup-script", OPTION_SLURM_SETUP, "FILE", 0, ONE_SERVER, REFUSED },
@@ -357,6 +357,9 @@ static void finish_places(const struct options *options, struct argp_state *stat
 		mistake(state, "--sb2sb and --coalesced-cc-size-ratio exclude each other");
 	if (options->cc_dim != CC_DIM_NONE && !options->sbuf)
 		mistake(state, "--cc-dim is for --sb2sb");
+	if (options->shared && !operation->same)
+		mistake(state, "--shared-output-buff: each rank of %s has another result",
+			operation->name);
 }
 
 /* What the command line says of all operations. */
@@ -487,6 +490,9 @@ static error_t parse_flag(struct parsing *parsing, int key, char *arg, struct ar
 		return 0;
 	case OPTION_UNIQUE:
 		options->unique = true;
+		return 0;
+	case OPTION_SHARED_OUTPUT:
+		options->shared = true;
 		return 0;
 	case OPTION_PIN:
 		options->pinned = true;

@@ -43,13 +43,14 @@ struct statistic {
  * @runs, @warmup_runs: runs that count, and before them runs that do not; @runs 0: not given
  * @kind, @seed: of the numbers
  * @ratio: of the sizes of the tensors of an operation
- * @sbuf, @cc_dim: the operation works in SBUF, where blocks lie beside each other (0), or below each
- *	other (1 or CC_DIM_NONE)
+ * @sbuf, @cc_dim: the operation works in SBUF, where blocks lie beside each other (0), or below
+ *	each other (1 or CC_DIM_NONE)
  * @ops: operations of a stream in each iteration; else 1
  * @metadata_file: how much goes where, of an operation that varies; or NULL
  * @pairs_file: who sends to whom in a permutation; or NULL: to the next one
  * @groups_file, @parallel: how ranks are grouped; NULL and 0: all are one group
  * @unique: each operation of a run has tensors of its own
+ * @shared: two ranks whose cores have an HBM in common have one output
  * @pinned: each rank's thread stays on one processor
  * @streams_file: the operations of the streams, or NULL
  * @json: file for the results, or NULL
@@ -84,6 +85,7 @@ struct options {
 	const char *groups_file;
 	unsigned int parallel;
 	bool unique;
+	bool shared;
 	bool pinned;
 	const char *streams_file;
 	const char *json;

@@ -231,7 +231,8 @@ static void take_part(struct part *part)
 	}
 	for (i = 0; i < buffers && rank_goes_on(rank); i++) {
 		take_tensor(rank, "input", lane->shape.input, &part->input[i]);
-		take_tensor(rank, "output", lane->shape.output, &part->output[i]);
+		if (part->owner == part)
+			take_tensor(rank, "output", lane->shape.output, &part->output[i]);
 	}
 	if (lane->of->operation->varies)
 		take_tensor(rank, "metadata", metadata_bytes(part), &part->metadata);
@@ -263,7 +264,7 @@ static NRT_STATUS name_tensors(struct rank *rank, unsigned int b)
 		neff_name(name, "output", i);
 		if (!status)
 			status = nrt_add_tensor_to_tensor_set(rank->outputs[b], name,
-							      part->output[b]);
+							      part->owner->output[b]);
 		neff_name(name, "metadata", i);
 		if (!status && part->metadata)
 			status = nrt_add_tensor_to_tensor_set(rank->outputs[b], name,
@@ -319,7 +320,7 @@ void rank_spoil_output(struct rank *rank)
 
 	for (i = 0; i < rank->ranks->of.nr_ops && !rank->idle; i++) {
 		part = &rank->part[i];
-		for (b = 0; b < buffers && rank_goes_on(rank); b++)
+		for (b = 0; b < buffers && part->owner == part && rank_goes_on(rank); b++)
 			rank_check(rank, "writing its output",
 				   nrt_tensor_memset(part->output[b], 0, VALUES_UNWRITTEN,
 						     part->lane->shape.output));
@@ -520,7 +521,7 @@ static void compare_output(struct part *part, unsigned int b, uint8_t *buffer)
 
 	for (at = 0; at < all && rank_goes_on(rank); at += nr) {
 		nr = all - at;
-		compare_chunk(part, part->output[b], buffer, at, &nr, &verdict);
+		compare_chunk(part, part->owner->output[b], buffer, at, &nr, &verdict);
 	}
 	if (!verdict.wrong)
 		return;

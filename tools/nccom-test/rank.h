@@ -43,6 +43,7 @@ struct lane {
  * @me: place there
  * @input, @output: of the size under way, ranks_size.buffers of them; each may be NULL
  * @metadata: likewise, one of an operation that varies
+ * @owner: whose outputs these are: the part itself, or that of the rank that has them, too
  */
 struct part {
 	struct rank *rank;
@@ -52,6 +53,7 @@ struct part {
 	nrt_tensor_t **input;
 	nrt_tensor_t **output;
 	nrt_tensor_t *metadata;
+	struct part *owner;
 };
 
 /**
@@ -153,8 +155,14 @@ void lane_fini(struct lane *lane);
 
 /*
  * The plans of @lane's shape, and its tiles in SBUF, if there it is, from byte *@at of a partition
- * on, which is moved behind them. 0, or -1 with @why.
+ * on, which is moved behind them. @shared: two ranks have one output. 0, or -1 with @why.
  */
-int lane_plan(struct lane *lane, uint64_t *at, char why[RANKS_WHY]);
+int lane_plan(struct lane *lane, bool shared, uint64_t *at, char why[RANKS_WHY]);
+
+/*
+ * After nrt_init(): each rank shares its outputs with one other rank of its group whose core has
+ * the same HBM. 0, or -1 with @why.
+ */
+int ranks_share(struct ranks *ranks, char why[RANKS_WHY]);
 
 #endif /* NCCOM_RANK_H */

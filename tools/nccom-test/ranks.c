@@ -224,13 +224,16 @@ static void forget_ends(struct ranks *ranks)
 		ranks->rank[i].end = RANKS_OK;
 }
 
-/* The host's interface has no lists, no SBUF, and no streams. */
+/*
+ * The host's interface has no lists, no SBUF, and no streams; and libnrt orders its requests by the
+ * bytes that they write, so two ranks that write the same ones would wait for each other.
+ */
 static bool needs_neff(const struct ranks *ranks)
 {
 	const struct ranks_op *op = ranks->of.op;
 
 	return op->operation->in_neff || op->ratio->nr || op->sbuf || op->ops > 1 ||
-	       ranks->of.nr_ops > 1;
+	       ranks->of.nr_ops > 1 || ranks->of.shared;
 }
 
 /* The NEFF of the size, if one is needed. */
@@ -394,7 +397,7 @@ int ranks_plan(struct ranks *ranks, const struct shape *const *shape,
 	ranks->size = *size;
 	for (i = 0; i < ranks->of.nr_ops; i++) {
 		ranks->lane[i].shape = *shape[i];
-		if (lane_plan(&ranks->lane[i], &at, why))
+		if (lane_plan(&ranks->lane[i], ranks->of.shared, &at, why))
 			return -1;
 	}
 	need = need_of(ranks);
@@ -421,6 +424,7 @@ static void place_lane(struct ranks *ranks, unsigned int op)
 	for (i = 0; i < ranks->of.nr; i++)
 		ranks->rank[i].part[op] = (struct part){
 			.rank = &ranks->rank[i], .lane = lane, .group = -1,
+			.owner = &ranks->rank[i].part[op],
 		};
 	for (i = 0; i < groups->nr * groups->size; i++) {
 		part = &ranks->rank[groups->rank[i]].part[op];
@@ -556,6 +560,10 @@ enum ranks_end ranks_new(const struct ranks_of *of, struct ranks **out, char why
 		ranks_free(ranks);
 		return RANKS_FAILED;
 	}
+	if (of->shared && ranks_share(ranks, why)) {
+		ranks_free(ranks);
+		return RANKS_FAILED;
+	}
 	end = all_do(ranks, rank_join, why);
 	if (!end && of->modelled)
 		end = all_do(ranks, rank_join_times, why);
@@ -581,6 +589,9 @@ void ranks_free(struct ranks *ranks)
 		if (ranks->rank[i].started)
 			pthread_join(ranks->rank[i].thread, NULL);
 		rank_unload(&ranks->rank[i]);
+	}
+	/* No rank has names for tensors of another one any more. */
+	for (i = 0; i < ranks->of.nr; i++) {
 		rank_give_tensors(&ranks->rank[i]);
 		nrta_error_tracker_destroy(ranks->rank[i].tracker);
 	}

@@ -57,6 +57,7 @@ struct ranks_op {
  * @op, @nr_ops: operations that run beside each other, each on a stream. A rank that is in a group
  *	of one of them is in a group of all
  * @nr: ranks, on the first @nr cores
+ * @shared: two ranks of a group whose cores have the same HBM have one output
  * @pinned: the thread of a rank stays on one processor
  * @modelled: device times are wanted, too
  * @interrupted: somebody wants them to end
@@ -68,6 +69,7 @@ struct ranks_of {
 	const struct ranks_op *op;
 	unsigned int nr_ops;
 	unsigned int nr;
+	bool shared;
 	bool pinned;
 	bool modelled;
 	const atomic_int *interrupted;
