@@ -344,7 +344,9 @@ static void wait_for(struct rank *rank, nrta_seq_t seq)
 /* What is under way. */
 static const char *name_of(const struct rank *rank)
 {
-	return rank->ranks->of.nr_ops > 1 ? "the streams" : rank->ranks->lane[0].of->operation->name;
+	const struct ranks *ranks = rank->ranks;
+
+	return ranks->of.nr_ops > 1 ? "the streams" : ranks->lane[0].of->operation->name;
 }
 
 static void check_tracker(struct rank *rank)
