@@ -14,7 +14,7 @@
 
 #define PROGRAMS	150
 /* Waits that are deleted from a program, each in a run of its own. */
-#define DELETED 2
+#define DELETED		2
 
 static unsigned int cores_of(const struct sync_program *program)
 {

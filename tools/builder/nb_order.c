@@ -276,11 +276,18 @@ static void nb_need_touch(void *context, const struct nb_touch *before,
 
 	if (before->seq <= asking->order->done[asking->step->engine][before->actor])
 		return;
-	if (before->all)
-		nb_need_all(asking->order, asking->step, before->actor, before->seq, cause,
-			    &now->area);
-	else if (nb_loop_seen(asking->order, before->actor, before->seq) == before->seq)
-		nb_need(asking->order, asking->step, before->actor, before->seq, cause, &now->area);
+	if (!before->all) {
+		if (nb_loop_seen(asking->order, before->actor, before->seq) == before->seq)
+			nb_need(asking->order, asking->step, before->actor, before->seq, cause,
+				&now->area);
+		return;
+	}
+	/*
+	 * It stands for accesses of which perhaps none touches the same bytes. A wait for the last
+	 * one may be of another round than the true one is, which is not found then.
+	 */
+	nb_loop_refuse(asking->order);
+	nb_need_all(asking->order, asking->step, before->actor, before->seq, cause, &now->area);
 }
 
 static int nb_ask(struct nb_order *order, struct nb_step *step)
