@@ -632,8 +632,8 @@ static inline bool neuron_hw_leaves(const struct neuron_device *ndev)
 }
 
 /*
- * The PCI core has given the device up: it was pulled out, or an error of its link cannot be mended.
- * It is not the same as a device that does not answer: that one may answer later, as it was.
+ * The PCI core has given the device up: it was pulled out, or its link has failed for good. One
+ * that only does not answer is another case: it may answer later, as it was.
  */
 static inline bool neuron_hw_is_gone(const struct neuron_device *ndev)
 {

@@ -73,8 +73,7 @@ static void neuron_job_block_free(struct neuron_job *job)
 				  job->hw, job->dma);
 }
 
-struct neuron_job *neuron_job_create(struct neuron_claim_core *cc,
-				     unsigned int nr_queues)
+struct neuron_job *neuron_job_create(struct neuron_claim_core *cc, unsigned int nr_queues)
 {
 	size_t bytes = neuron_job_bytes(nr_queues);
 	struct neuron_job *job;
@@ -181,8 +180,7 @@ static bool neuron_job_is_member(const struct neuron_job *job, const struct neur
  * Return: its fence, to be given to neuron_job_signal() without the lock.
  */
 static struct dma_fence *
-neuron_job_end_locked(struct neuron_job *job,
-		      const struct neuron_record *record, int error)
+neuron_job_end_locked(struct neuron_job *job, const struct neuron_record *record, int error)
 {
 	struct neuron_claim_core *cc = job->cc;
 	struct neuron_result *result = job->result;
@@ -196,8 +194,7 @@ neuron_job_end_locked(struct neuron_job *job,
 	result->doorbell_ns = cc->core->started_ns;
 	neuron_times_end(job, neuron_job_is_member(job, record), error);
 	trace_neuron_job_done(cc->core, cc->claim->id, job->id,
-			      result->record.status,
-			      result->wall_ns);
+			      result->record.status, result->wall_ns);
 	cc->busy_ns += result->wall_ns;
 	cc->jobs++;
 	cc->hangs += job->hang;
