@@ -8,26 +8,34 @@
 
 _Static_assert(sizeof(nrta_error_t) == 16, "public layout");
 
-static void log_end(const char *call, const struct nrt_ended *ended)
+static void log_failure(const char *call, nrta_seq_t seq, const struct nrt_error *error)
 {
-	if (ended->error.status)
-		nrt_log(NRT_LOG_ERROR, call, "request 0x%llx: %s",
-			(unsigned long long)ended->seq, ended->error.text);
+	nrt_log(NRT_LOG_ERROR, call, "request 0x%llx: %s", (unsigned long long)seq, error->text);
 }
 
-/* A transfer has ended; @arg is the call that scheduled it. */
+/* @arg is the call that scheduled the transfer. */
+static void transfer_failed(void *arg, nrta_seq_t seq, const struct nrt_error *error)
+{
+	log_failure(arg, seq, error);
+}
+
 static void end_transfer(void *arg, struct nrt_ended *ended)
 {
-	log_end(arg, ended);
+	(void)arg;
 	free(ended);
 }
 
-/* Of an execution: the program may want to know. */
+static void execution_failed(void *arg, nrta_seq_t seq, const struct nrt_error *error)
+{
+	(void)arg;
+	log_failure("nrta_execute_schedule", seq, error);
+}
+
+/* The program may want to know. */
 static void end_execution(void *arg, struct nrt_ended *ended)
 {
 	struct nrt_state *state = arg;
 
-	log_end("nrta_execute_schedule", ended);
 	nrt_callbacks_add(&state->callbacks, ended);
 }
 
@@ -81,8 +89,9 @@ static NRT_STATUS schedule_model(struct nrt_state *state, struct nrt_model *mode
 	const struct schedule *schedule = arg;
 	struct nrt_async async = {
 		.queue = schedule->queue,
+		.failed = execution_failed,
 		.ended = end_execution,
-		.ended_arg = state,
+		.arg = state,
 	};
 	struct nrt_execute what = {
 		.handles = state->handles,
@@ -162,7 +171,11 @@ static NRT_STATUS schedule_spans(struct nrt_state *state, const struct move *mov
 				 struct nrt_transfer *transfer, struct nrt_error *error)
 {
 	const struct nrt_span *at = transfer->to.storage ? &transfer->to : &transfer->from;
-	struct nrt_async async = { .ended = end_transfer, .ended_arg = (void *)move->call };
+	struct nrt_async async = {
+		.failed = transfer_failed,
+		.ended = end_transfer,
+		.arg = (void *)move->call,
+	};
 
 	transfer->handles = state->handles;
 	transfer->host = move->host;

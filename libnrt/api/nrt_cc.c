@@ -136,12 +136,16 @@ NRT_STATUS nrta_cc_prepare(nrt_cc_comm_t *comm, nrt_tensor_list_t *input,
 
 /* --- Requests --- */
 
+static void collective_failed(void *arg, nrta_seq_t seq, const struct nrt_error *error)
+{
+	(void)arg;
+	nrt_log(NRT_LOG_ERROR, "nrta_cc_schedule", "request 0x%llx: %s",
+		(unsigned long long)seq, error->text);
+}
+
 static void end_collective(void *arg, struct nrt_ended *ended)
 {
 	(void)arg;
-	if (ended->error.status)
-		nrt_log(NRT_LOG_ERROR, "nrta_cc_schedule", "request 0x%llx: %s",
-			(unsigned long long)ended->seq, ended->error.text);
 	free(ended);
 }
 
@@ -150,7 +154,11 @@ static NRT_STATUS schedule(struct nrt_state *state, struct nrt_collective *colle
 			   nrta_error_tracker_t *tracker, nrta_seq_t *seq,
 			   struct nrt_error *error)
 {
-	struct nrt_async async = { .queue = queue, .ended = end_collective };
+	struct nrt_async async = {
+		.queue = queue,
+		.failed = collective_failed,
+		.ended = end_collective,
+	};
 	struct nrt_unit *unit = nrt_units_find(state->units, nrt_collective_core(collective),
 					       NRTA_XU_COLLECTIVES, queue, error);
 

@@ -385,6 +385,13 @@ static NRT_STATUS finish(struct nrt_request *request)
 	return end_jobs(collective, NRT_SUCCESS, &request->error);
 }
 
+static void failed(struct nrt_request *request)
+{
+	const struct nrt_async *async = &collective_of(request)->async;
+
+	async->failed(async->arg, request->seq, &request->error);
+}
+
 static void done(struct nrt_request *request)
 {
 	struct nrt_collective *collective = collective_of(request);
@@ -404,12 +411,13 @@ static void done(struct nrt_request *request)
 		nrt_handle_put(collective->handles, async.tracker_handle);
 	collective->ended = NULL;
 	nrt_collective_free(collective);
-	async.ended(async.ended_arg, ended);
+	async.ended(async.arg, ended);
 }
 
 static const struct nrt_request_ops collective_ops = {
 	.start = start,
 	.finish = finish,
+	.failed = failed,
 	.done = done,
 };
 

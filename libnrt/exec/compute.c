@@ -496,6 +496,13 @@ static void count_refused(const struct nrt_model *model, NRT_STATUS status)
 	nrt_stats_model_ended(model->stats);
 }
 
+static void failed(struct nrt_request *request)
+{
+	const struct nrt_async *async = &execution_of(request)->async;
+
+	async->failed(async->arg, request->seq, &request->error);
+}
+
 static void done(struct nrt_request *request)
 {
 	struct execution *execution = execution_of(request);
@@ -516,12 +523,13 @@ static void done(struct nrt_request *request)
 		nrt_handle_put(execution->handles, async.tracker_handle);
 	nrt_handle_put(execution->handles, async.model_handle);
 	free(execution);
-	async.ended(async.ended_arg, ended);
+	async.ended(async.arg, ended);
 }
 
 static const struct nrt_request_ops execution_ops = {
 	.start = start,
 	.finish = finish,
+	.failed = failed,
 	.done = done,
 };
 

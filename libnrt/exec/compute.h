@@ -23,6 +23,9 @@ struct nrt_ended {
 	struct nrt_error error;
 };
 
+/* Request @seq failed, which nobody else knows yet. */
+typedef void nrt_failed_fn(void *arg, nrta_seq_t seq, const struct nrt_error *error);
+
 /* A request ended; @ended is for free(). */
 typedef void nrt_ended_fn(void *arg, struct nrt_ended *ended);
 
@@ -64,15 +67,18 @@ NRT_STATUS nrt_execute_wait(const struct nrt_execute *execute, struct nrt_error 
  * @queue: of the unit
  * @model_handle: a reference that goes with the request once it is scheduled; or NULL
  * @tracker_handle, @tracker: likewise
- * @ended, @ended_arg: who is told of the end
+ * @failed: who says why it failed
+ * @ended: who is told of the end
+ * @arg: of both
  */
 struct nrt_async {
 	int queue;
 	void *model_handle;
 	void *tracker_handle;
 	struct nrt_tracker *tracker;
+	nrt_failed_fn *failed;
 	nrt_ended_fn *ended;
-	void *ended_arg;
+	void *arg;
 };
 
 /* Execute, and return when that is scheduled. */

@@ -25,6 +25,13 @@ static NRT_STATUS finish(struct nrt_request *request)
 			     move->size, &request->error);
 }
 
+static void failed(struct nrt_request *request)
+{
+	const struct nrt_async *async = &((struct request *)request)->async;
+
+	async->failed(async->arg, request->seq, &request->error);
+}
+
 static void done(struct nrt_request *base)
 {
 	struct request *request = (struct request *)base;
@@ -37,11 +44,12 @@ static void done(struct nrt_request *base)
 	if (async.tracker_handle)
 		nrt_handle_put(request->transfer.handles, async.tracker_handle);
 	free(request);
-	async.ended(async.ended_arg, ended);
+	async.ended(async.arg, ended);
 }
 
 static const struct nrt_request_ops transfer_ops = {
 	.finish = finish,
+	.failed = failed,
 	.done = done,
 };
 

@@ -333,6 +333,8 @@ static void collect_first(struct nrt_unit *unit)
 	if (!request->error.status)
 		request->error.status = request->ops->finish(request);
 	status = explain_cancel(unit, &request->error);
+	if (status && !waited)
+		request->ops->failed(request);
 	if (status && request->tracker)
 		nrt_tracker_add(request->tracker, seq, status);
 	pthread_mutex_lock(&unit->lock);

@@ -47,11 +47,13 @@ typedef NRT_STATUS nrt_step_fn(struct nrt_request *request);
  * struct nrt_request_ops - the steps of a request
  * @start: NULL: there is nothing to do. After a failure @finish is not called
  * @finish: wait for it and do what follows; its status is that of the request
+ * @failed: say why, before anybody can know the status. Only if nobody waits
  * @done: everybody can know the status; may free the request. Only if nobody waits
  */
 struct nrt_request_ops {
 	nrt_step_fn *start;
 	nrt_step_fn *finish;
+	void (*failed)(struct nrt_request *request);
 	void (*done)(struct nrt_request *request);
 };
 

@@ -186,7 +186,17 @@ static void done(struct nrt_request *request)
 	}
 }
 
-static const struct nrt_request_ops work_ops = { .finish = finish, .done = done };
+/* Some are cancelled, which nobody needs to hear of. */
+static void failed(struct nrt_request *request)
+{
+	(void)request;
+}
+
+static const struct nrt_request_ops work_ops = {
+	.finish = finish,
+	.failed = failed,
+	.done = done,
+};
 
 struct rig {
 	struct nrt_units *units;

@@ -32,12 +32,14 @@ struct diary {
 struct work {
 	struct nrt_request request;
 	struct diary *diary;
+	struct nrt_unit *unit;
 	sem_t *gate;
 	NRT_STATUS status;
 	bool fatal;
 	char name;
 	pthread_t starter;
 	atomic_bool collected;
+	atomic_bool told;
 	atomic_bool done;
 };
 
@@ -76,6 +78,15 @@ static NRT_STATUS finish(struct nrt_request *request)
 	return work->status;
 }
 
+/* Whoever knows that the request is over finds in the log why it failed. */
+static void failed(struct nrt_request *request)
+{
+	struct work *work = (struct work *)request;
+
+	atomic_store(&work->told, nrt_unit_completed(work->unit) < request->seq &&
+				  request->error.text[0]);
+}
+
 static void done(struct nrt_request *request)
 {
 	struct work *work = (struct work *)request;
@@ -84,7 +95,7 @@ static void done(struct nrt_request *request)
 	atomic_store(&work->done, true);
 }
 
-static const struct nrt_request_ops work_ops = { start, finish, done };
+static const struct nrt_request_ops work_ops = { start, finish, failed, done };
 
 static void work_init(struct work *work, struct diary *diary, char name, sem_t *gate)
 {
@@ -151,6 +162,7 @@ static nrta_seq_t schedule(struct rig *rig, struct work *work)
 	struct nrt_error error;
 	nrta_seq_t seq = 0;
 
+	work->unit = rig->unit;
 	assert_int_equal(nrt_unit_schedule(rig->unit, &work->request, &seq, &error), 0);
 	return seq;
 }
@@ -277,6 +289,7 @@ static void test_fatal(void **state)
 	assert_int_equal(count, 1);
 	assert_true(list[0].seq_id == bad.request.seq);
 	assert_int_equal(list[0].error_code, NRT_HW_ERROR);
+	assert_true(bad.told && !behind.told && !waited.told);
 	work_init(&late, &rig->diary, 'l', NULL);
 	assert_int_equal(nrt_unit_schedule(rig->unit, &late.request, &seq, &error),
 			 NRT_EXEC_UNIT_UNRECOVERABLE);
