@@ -367,6 +367,7 @@ struct neuron_counters {
  * @hw_lock: held while a reset of the device begins or ends, and while it goes to sleep or
  *	wakes up, so that there is one of these at a time
  * @asleep: stopped on purpose, until it is woken up; under @hw_lock
+ * @failed_asleep: it was FAILED when it was put to sleep; under @hw_lock
  * @counters_anew: the device's counters have been cleared, or may have been: the next
  *	start takes a baseline
  * @epoch: counts how often the hardware has left the state UP; claims and contents of HBM
@@ -444,6 +445,7 @@ struct neuron_device {
 	wait_queue_head_t hw_wait;
 	struct mutex hw_lock;		/* the two below; begin and finish of a reset, sleep */
 	bool asleep;
+	bool failed_asleep;
 	bool counters_anew;
 	u32 epoch;
 	struct rw_semaphore epoch_lock;	/* hw_state, epoch */

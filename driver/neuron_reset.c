@@ -52,7 +52,8 @@
  * The device sleeps only when nothing would be lost: no file is open, no transfer is under way,
  * and no HBM is in use. When the machine goes to sleep, open files do not matter, but claims,
  * transfers and HBM in use do: they would be lost with the power, so the driver refuses. A reset
- * that was wanted before the sleep is done with by the start after it.
+ * that was wanted before the sleep is done with by the start after it. A device that is FAILED
+ * stays so if the sleep was no reset.
  *
  * neuron_device.hw_lock is held while a reset begins, while it ends, and while the device goes to
  * sleep or wakes up. It is not held while the PCI core resets the hardware. The lock of the PCI
@@ -507,6 +508,7 @@ static int neuron_pm_suspend(struct device *dev)
 		neuron_look_keep(ndev);
 	mutex_lock(&ndev->hw_lock);
 	ndev->asleep = true;
+	ndev->failed_asleep = READ_ONCE(ndev->hw_state) == NEURON_HW_FAILED;
 	neuron_hw_stop(ndev);
 	mutex_unlock(&ndev->hw_lock);
 	return 0;
@@ -535,6 +537,12 @@ static int neuron_pm_resume(struct device *dev)
 
 	mutex_lock(&ndev->hw_lock);
 	ndev->asleep = false;
+	/* Sleep alone mends nothing: its units may go on as before. */
+	if (ndev->failed_asleep && !neuron_cores_were_reset(ndev)) {
+		neuron_hw_set_state(ndev, NEURON_HW_FAILED);
+		mutex_unlock(&ndev->hw_lock);
+		return 0;
+	}
 	/*
 	 * A reset that was wanted before has waited until the work is thawed. The start resets
 	 * each unit that runs, so that reset would only cost claims of after it. If a unit does

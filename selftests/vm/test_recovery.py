@@ -113,6 +113,33 @@ def test_reset_that_does_nothing(rig):
     works_again(rig)
 
 
+@judged("was not reset")
+def test_failed_device_that_sleeps(rig):
+    """To wake up is no reset: a device that was not reset stays out of service."""
+    chip = Chip(rig)
+    power = f"/sys/bus/pci/devices/{chip.address}/power"
+
+    def sleeps():
+        return rig.vm.output(f"cat {power}/runtime_status").strip() == "suspended"
+
+    # Freed memory would keep a failed device awake: it is zeroed when the chip sleeps.
+    rig.end()
+    rig.sh(f"echo auto >{power}/control")
+    wait_until(sleeps, "the chip does not sleep")
+    rig.vm.fault(f"reg-stuck,offset={chip.core(0, 'GENERATION'):#x},value=7")
+    rig.reset_device(chip.address)
+    wait_until(sleeps, "the failed chip does not sleep")
+    rig.start()
+    answer = rig.ask("open 0")
+    assert answer["ret"] == errno.EIO, f"a claim of a device that was not reset: {answer}"
+    rig.vm.fault("clear")
+    assert rig.reset_device(chip.address) == 0, "the reset says that it failed"
+    rig.told("NEURON_EVENT=device-reset")
+    rig.sh(f"echo on >{power}/control")
+    for core in (0, 1):
+        rig.open_core(core)
+
+
 @judged("and had")
 def test_other_links_than_before(rig):
     """The driver has room for the links that the probe found, so other numbers are refused."""
