@@ -395,6 +395,26 @@ static pci_ers_result_t neuron_mmio_enabled(struct pci_dev *pdev)
 	return PCI_ERS_RESULT_NEED_RESET;
 }
 
+/*
+ * After an error that is not fatal nobody has reset the slot. Cores may still run, and records that
+ * the chip writes while it is no master of the bus are lost, so nobody could wait for those that it
+ * owes. Return: the device is there.
+ */
+static bool neuron_slot_make_reset(struct neuron_device *ndev)
+{
+	struct pci_dev *pdev = ndev->pdev;
+
+	if (!pci_device_is_present(pdev))
+		return false;
+	if (neuron_cores_were_reset(ndev))
+		return true;
+	/* Without bus mastering, which is so restored. */
+	pci_save_state(pdev);
+	pcie_reset_flr(pdev, PCI_RESET_DO_RESET);
+	pci_restore_state(pdev);
+	return pci_device_is_present(pdev);
+}
+
 static pci_ers_result_t neuron_slot_reset(struct pci_dev *pdev)
 {
 	struct neuron_device *ndev = pci_get_drvdata(pdev);
@@ -403,12 +423,11 @@ static pci_ers_result_t neuron_slot_reset(struct pci_dev *pdev)
 	neuron_reset_begin(ndev);
 	pci_restore_state(pdev);
 	/*
-	 * After an error that is not fatal nobody has reset the slot, so cores may still run; and
-	 * the state is that of a device that was master of the bus. neuron_bus_open() makes it
-	 * one again when they have been reset.
+	 * The state is that of a device that was master of the bus. neuron_bus_open() makes it one
+	 * again when its cores have been reset.
 	 */
 	pci_clear_master(pdev);
-	if (neuron_reset_finish(ndev, pci_device_is_present(pdev)))
+	if (neuron_reset_finish(ndev, neuron_slot_make_reset(ndev)))
 		return PCI_ERS_RESULT_DISCONNECT;
 	return PCI_ERS_RESULT_RECOVERED;
 }

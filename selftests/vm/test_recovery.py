@@ -81,8 +81,8 @@ def test_bus_stays_closed(rig):
 
 @judged("claims and HBM of before are lost")
 def test_records_of_before_an_error(rig):
-    """The slot is not reset after an error that is not fatal, so the chip goes on to owe settle
-    records of jobs of before. None of them comes into memory that another job has by then.
+    """The slot is not reset after an error that is not fatal, so the driver resets the chip. No
+    settle record of a job of before comes into memory that another job has by then.
     """
     chip = Chip(rig)
     program = rig.vm.spawn([SETTLE])
@@ -95,6 +95,24 @@ def test_records_of_before_an_error(rig):
     program.expect(rf"^@ret=0 early={errno.ETIMEDOUT} cause=0\r?$", timeout=60)
     assert program.wait(60) == 0, "settle_job"
     works_again(rig)
+
+
+@judged("claims and HBM of before are lost")
+def test_no_record_of_a_job_that_an_error_ends(rig):
+    """The slot is not reset after an error that is not fatal, and a job of a time group still runs.
+    Its record would be lost, so the driver resets the chip, and does not wait when it leaves.
+    """
+    chip = Chip(rig)
+    program = rig.vm.spawn([SETTLE, "running"])
+    program.expect(r"^@ready\r?$", timeout=60)
+    rig.vm.fault(f"reg-stuck,offset={chip.ctl('MAGIC'):#x},value=0,count=1")
+    answer = rig.vm.qmp.human("pcie_aer_inject_error chip0 COMP_TIME")
+    assert "OK" in answer, f"pcie_aer_inject_error: {answer}"
+    rig.told("NEURON_EVENT=device-reset")
+    program.send("end\n")
+    assert program.wait(60) == 0, "settle_job"
+    rig.load_again()
+    assert "does not settle the times" not in rig.vm.kernel_log(), "the driver has waited"
 
 
 @judged("was not reset")

@@ -8,9 +8,12 @@
  *	@ret=ERRNO early=ERRNO cause=CAUSE
  *
  * early= is what TIMES says of it when the first group has ended and its own has not.
+ *
+ * With the argument "running" its job on device 0 runs, and no other. It ends after the line.
  */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "job_rig.h"
@@ -89,7 +92,16 @@ static int get_times(struct rig *rig, int64_t job, int64_t ms, struct drm_neuron
 	return neuron_ioctl(rig->fd, DRM_IOCTL_NEURON_TIMES, times);
 }
 
-static int begin(struct rig *rig[2], struct group *group, int64_t *endless)
+/* A job that does not end. */
+static int run_on(struct rig *rig, const struct group *group, unsigned int member, int64_t *job)
+{
+	rig_clear(rig);
+	rig_loop(rig, NEURON_ENGINE_VECTOR, 0);
+	*job = start(rig, group, member);
+	return *job < 0 ? (int)*job : 0;
+}
+
+static int begin(struct rig *rig[2], struct group *group, bool running, int64_t *endless)
 {
 	int64_t job;
 	int ret = rig_open(rig[0], 0, CORE);
@@ -98,14 +110,12 @@ static int begin(struct rig *rig[2], struct group *group, int64_t *endless)
 		ret = rig_open(rig[1], 1, 0);
 	if (!ret)
 		ret = make_group(group, rig);
-	if (!ret)
-		ret = run(rig[0], group, 0, &job);
 	if (ret)
 		return ret;
-	rig_clear(rig[1]);
-	rig_loop(rig[1], NEURON_ENGINE_VECTOR, 0);
-	*endless = start(rig[1], group, 1);
-	return *endless < 0 ? (int)*endless : 0;
+	if (running)
+		return run_on(rig[0], group, 0, endless);
+	ret = run(rig[0], group, 0, &job);
+	return ret ? ret : run_on(rig[1], group, 1, endless);
 }
 
 /* The claim of device 0 is lost; the job of device 1 still runs. */
@@ -135,14 +145,15 @@ static int go_on(struct rig *rig[2], int64_t endless, int *early, int *cause)
 	return ret;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct rig first, second, *rig[2] = { &first, &second };
+	bool running = argc > 1 && !strcmp(argv[1], "running");
 	int ret, early = 0, cause = -1;
 	struct group group;
 	int64_t endless;
 
-	ret = begin(rig, &group, &endless);
+	ret = begin(rig, &group, running, &endless);
 	if (ret) {
 		printf("@ret=%d\n", -ret);
 		return 1;
@@ -150,6 +161,8 @@ int main(void)
 	printf("@ready\n");
 	fflush(stdout);
 	getchar();
+	if (running)
+		return 0;
 	ret = go_on(rig, endless, &early, &cause);
 	printf("@ret=%d early=%d cause=%d\n", -ret, -early, cause);
 	return 0;
