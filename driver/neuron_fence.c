@@ -311,10 +311,13 @@ static void neuron_gate_arm(struct neuron_gate *gate)
 	neuron_gate_less(gate);
 }
 
-/* The jobs of a gang come at the same time. */
+/*
+ * The jobs of a gang come at the same time. A gate that was opened has nothing to wait for, and
+ * must leave no callback at its fences: the turns of all jobs that are given up come at once.
+ */
 struct dma_fence *neuron_gate_turn(struct neuron_gate *gate)
 {
-	if (!gate)
+	if (!gate || dma_fence_is_signaled(&gate->base))
 		return NULL;
 	if (!atomic_xchg(&gate->armed, true))
 		neuron_gate_arm(gate);
