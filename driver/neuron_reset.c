@@ -302,8 +302,8 @@ static void neuron_reset_work(struct work_struct *work)
 		neuron_reset_retry(ndev, NEURON_RESET_RETRY_MS);
 	} else if (ret) {
 		dev_err(ndev->drm.dev, "cannot be reset: %d\n", ret);
-		/* neuron_reset_done() may have found out before. */
-		if (READ_ONCE(ndev->hw_state) != NEURON_HW_FAILED) {
+		/* Otherwise neuron_reset_done() has started the device, or found that it cannot. */
+		if (READ_ONCE(ndev->reset_wanted)) {
 			neuron_reset_begin(ndev);
 			neuron_reset_finish(ndev, false);
 		}
