@@ -6,6 +6,7 @@
 #include <linux/hex.h>
 #include <linux/io-64-nonatomic-lo-hi.h>
 #include <linux/ktime.h>
+#include <linux/pci.h>
 #include <linux/random.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -448,7 +449,7 @@ void neuron_cores_freeze(struct neuron_device *ndev)
 	}
 }
 
-bool neuron_cores_were_reset(struct neuron_device *ndev)
+static bool neuron_cores_have_no_generation(struct neuron_device *ndev)
 {
 	unsigned int i;
 
@@ -456,6 +457,15 @@ bool neuron_cores_were_reset(struct neuron_device *ndev)
 		if (neuron_core_read(neuron_unit(ndev, i), NEURON_CORE_GENERATION))
 			return false;
 	return true;
+}
+
+/* Registers that are not mapped may read 0. One that does not answer has all bits set. */
+bool neuron_cores_were_reset(struct neuron_device *ndev)
+{
+	u16 command = 0;
+
+	pci_read_config_word(ndev->pdev, PCI_COMMAND, &command);
+	return command & PCI_COMMAND_MEMORY && neuron_cores_have_no_generation(ndev);
 }
 
 void neuron_cores_lose_times(struct neuron_device *ndev, bool reset)

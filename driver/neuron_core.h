@@ -243,11 +243,11 @@ void neuron_cores_freeze(struct neuron_device *ndev);
 
 /**
  * neuron_cores_were_reset() - has the device been reset since its cores were started?
- * @ndev: device; its registers can be read
+ * @ndev: device
  *
  * Every reset of the device clears the generations of the cores, and no reset of a core does.
  *
- * Return: true if it has, or if they never were.
+ * Return: true if it has, or if they never were; false if its registers cannot be read.
  */
 bool neuron_cores_were_reset(struct neuron_device *ndev);
 

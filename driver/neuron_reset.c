@@ -580,9 +580,26 @@ static int neuron_pm_resume(struct device *dev)
 	return 0;
 }
 
+/* The machine was off, or has another life behind it: another kernel had the device. */
+static int neuron_pm_restore(struct device *dev)
+{
+	struct neuron_device *ndev = dev_get_drvdata(dev);
+
+	mutex_lock(&ndev->hw_lock);
+	ndev->failed_asleep = false;
+	neuron_cores_lose_times(ndev, true);
+	mutex_unlock(&ndev->hw_lock);
+	return neuron_pm_resume(dev);
+}
+
 const struct dev_pm_ops neuron_pm_ops = {
 	.prepare = pm_sleep_ptr(neuron_pm_prepare),
-	SYSTEM_SLEEP_PM_OPS(neuron_pm_sleep, neuron_pm_resume)
+	.suspend = pm_sleep_ptr(neuron_pm_sleep),
+	.resume = pm_sleep_ptr(neuron_pm_resume),
+	.freeze = pm_sleep_ptr(neuron_pm_sleep),
+	.thaw = pm_sleep_ptr(neuron_pm_resume),
+	.poweroff = pm_sleep_ptr(neuron_pm_sleep),
+	.restore = pm_sleep_ptr(neuron_pm_restore),
 	RUNTIME_PM_OPS(neuron_pm_suspend, neuron_pm_resume, NULL)
 };
 

@@ -48,14 +48,14 @@ static void neuron_kunit_core_generation(struct kunit *test)
 	struct neuron_core *core = neuron_kunit_core(test);
 	struct neuron_device *ndev = core->ndev;
 
-	KUNIT_EXPECT_TRUE(test, neuron_cores_were_reset(ndev));
+	KUNIT_EXPECT_TRUE(test, neuron_cores_have_no_generation(ndev));
 	core->generation = U32_MAX;
 	KUNIT_EXPECT_EQ(test, neuron_cores_start(ndev), 0);
 	KUNIT_EXPECT_EQ(test, core->generation, 1);
 	KUNIT_EXPECT_EQ(test, neuron_core_read(core, NEURON_CORE_GENERATION), 1);
-	KUNIT_EXPECT_FALSE(test, neuron_cores_were_reset(ndev));
+	KUNIT_EXPECT_FALSE(test, neuron_cores_have_no_generation(ndev));
 	neuron_core_write(core, NEURON_CORE_GENERATION, 0);
-	KUNIT_EXPECT_FALSE(test, neuron_cores_were_reset(ndev));
+	KUNIT_EXPECT_FALSE(test, neuron_cores_have_no_generation(ndev));
 }
 
 static struct kunit_case neuron_core_cases[] = {
