@@ -387,19 +387,25 @@ void neuron_core_get_stats(struct neuron_core *core,
 static int neuron_core_start(struct neuron_core *core)
 {
 	bool cookie = neuron_core_lock(core);
+	bool idle;
 	int ret = 0;
 
 	WRITE_ONCE(core->wedged, false);
 	neuron_core_begin_generation(core);
 	WRITE_ONCE(core->armed, true);
-	/* If the device was not reset, it could still announce a job of before. */
-	neuron_core_write(core, NEURON_CORE_CAUSE, NEURON_CORE_CAUSE_DONE);
+	/*
+	 * If the device was not reset, it could still announce a job of before, or that it did not
+	 * take it. Of a core that is idle nothing comes after this.
+	 */
+	idle = neuron_core_read(core, NEURON_CORE_STATUS) == NEURON_CORE_IDLE;
+	neuron_core_write(core, NEURON_CORE_CAUSE,
+			  NEURON_CORE_CAUSE_DONE | NEURON_CORE_CAUSE_REFUSED);
 	spin_lock_irq(&core->lock);
 	core->stale = false;
 	spin_unlock_irq(&core->lock);
 	neuron_core_write(core, NEURON_CORE_MASK, 0);
 	neuron_core_write(core, NEURON_CORE_GENERATION, core->generation);
-	if (neuron_core_read(core, NEURON_CORE_STATUS) != NEURON_CORE_IDLE)
+	if (!idle)
 		ret = neuron_core_reset_hw(core);
 	neuron_core_unlock(core, cookie);
 	return ret;

@@ -39,7 +39,8 @@ static void neuron_kunit_core_forgets(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, neuron_core_start(core), 0);
 	KUNIT_EXPECT_FALSE(test, core->stale);
 	KUNIT_EXPECT_FALSE(test, core->wedged);
-	KUNIT_EXPECT_EQ(test, neuron_core_read(core, NEURON_CORE_CAUSE), NEURON_CORE_CAUSE_DONE);
+	KUNIT_EXPECT_EQ(test, neuron_core_read(core, NEURON_CORE_CAUSE),
+			NEURON_CORE_CAUSE_DONE | NEURON_CORE_CAUSE_REFUSED);
 }
 
 /* No generation is that of a core which was reset, and a device is reset when all its cores are. */
