@@ -148,7 +148,7 @@ void neuron_hw_stop_for_good(struct neuron_device *ndev)
 	ret = neuron_hw_reset_for_good(ndev);
 	if (ret) {
 		dev_err(ndev->drm.dev,
-			"cannot be stopped: %d; what it may write to stays allocated\n",
+			"cannot be stopped: %d; what it may write to on other chips stays allocated\n",
 			ret);
 		return;
 	}

@@ -616,7 +616,9 @@ void neuron_times_fini(struct neuron_device *ndev)
 	}
 	/*
 	 * A device that could not be stopped (neuron_hw_stop_for_good()) writes the records that it
-	 * owes when somebody makes it master of the bus again. So their pages are never freed.
+	 * owes when somebody makes it master of the bus again. So their pages are never freed. No
+	 * other memory of this host stays: what units still write to they do not reach meanwhile,
+	 * and the next start resets them before it opens the bus.
 	 */
 	if (!owed || !READ_ONCE(ndev->bus_cuts))
 		neuron_blocks_fini(&ndev->settle_blocks);
