@@ -319,7 +319,10 @@ static bool neuron_peer_rests(const struct neuron_device *peer)
 	}
 }
 
-/* A chip that was pulled out has no memory that anybody could reach. */
+/*
+ * A chip that was pulled out has no memory that anybody could reach. The cuts of a peer whose driver
+ * has left are those of that moment: nobody knows whether it was reset since.
+ */
 static void neuron_peer_wait(struct neuron_device *ndev, struct neuron_device *peer)
 {
 	if (!pci_device_is_present(ndev->pdev))
@@ -330,8 +333,10 @@ static void neuron_peer_wait(struct neuron_device *ndev, struct neuron_device *p
 		return;
 	if (pci_device_is_present(peer->pdev))
 		dev_err(ndev->drm.dev,
-			"%s has not stopped and may write to memory of this chip: reset it before you bind this one again\n",
-			dev_name(peer->drm.dev));
+			"%s %s and may write to memory of this chip: reset it before you bind this one again\n",
+			dev_name(peer->drm.dev),
+			neuron_hw_leaves(peer) ? "had not stopped when its driver left" :
+						 "has not stopped");
 }
 
 void neuron_peers_leave(struct neuron_device *ndev,
