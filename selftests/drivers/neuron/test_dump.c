@@ -4,6 +4,8 @@
  */
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -293,11 +295,15 @@ static void start_elsewhere(int number, int to_parent, int from_parent)
 	int status = 0;
 	pid_t pid;
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (unshare(CLONE_NEWPID))
 		_exit(0);
 	pid = fork();
-	if (!pid)
+	if (!pid) {
+		/* Otherwise it would keep its core when the test fails. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		_exit(own_elsewhere(to_parent, from_parent));
+	}
 	if (write(number, &pid, sizeof(pid)) != sizeof(pid) ||
 	    waitpid(pid, &status, 0) != pid)
 		_exit(0);
@@ -314,8 +320,11 @@ TEST_F(dump, pids_are_those_of_the_owner)
 	ASSERT_EQ(0, pipe(up));
 	ASSERT_EQ(0, pipe(down));
 	pid = fork();
-	if (!pid)
+	if (!pid) {
+		/* When the test fails before it writes, its end of the pipe is the last one. */
+		close(down[1]);
 		start_elsewhere(number[1], up[1], down[0]);
+	}
 	close(number[1]);
 	close(up[1]);
 	ASSERT_EQ(sizeof(owner), read(number[0], &owner, sizeof(owner)));
