@@ -132,6 +132,25 @@ static int neuron_user_fill_extents(struct neuron_device *ndev,
 }
 
 /*
+ * Behind an IOMMU many pages become few extents: then the buffer keeps no room for many. Nobody else
+ * knows the buffer yet, but for its removal, which does not look at the extents.
+ */
+static void neuron_user_trim_extents(struct neuron_bo *bo, unsigned int room)
+{
+	struct neuron_hw_extent *extents;
+
+	if (bo->nr_extents > room / 2)
+		return;
+	extents = kvmalloc_array(bo->nr_extents, sizeof(*extents),
+				 GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!extents)
+		return;
+	memcpy(extents, bo->extents, bo->nr_extents * sizeof(*extents));
+	kvfree(bo->extents);
+	bo->extents = extents;
+}
+
+/*
  * The removal of any DRM device waits for what is inside drm_dev_enter(), so the extents, which can
  * be many, get their memory before: the mapping has at most as many pieces as the pages. The
  * removal of this one finds the buffer in the list afterwards.
@@ -139,6 +158,7 @@ static int neuron_user_fill_extents(struct neuron_device *ndev,
 static int neuron_user_map(struct neuron_device *ndev,
 			   struct neuron_user_bo *ubo)
 {
+	unsigned int room;
 	int ret, idx;
 
 	ret = sg_alloc_table_from_pages_segment(&ubo->sgt, ubo->pages,
@@ -147,7 +167,8 @@ static int neuron_user_map(struct neuron_device *ndev,
 						GFP_KERNEL_ACCOUNT);
 	if (ret)
 		return ret;
-	ubo->bo.extents = kvmalloc_array(ubo->sgt.orig_nents, sizeof(*ubo->bo.extents),
+	room = ubo->sgt.orig_nents;
+	ubo->bo.extents = kvmalloc_array(room, sizeof(*ubo->bo.extents),
 					 GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!ubo->bo.extents)
 		return -ENOMEM;
@@ -161,6 +182,8 @@ static int neuron_user_map(struct neuron_device *ndev,
 		neuron_gem_host_add(ndev, &ubo->bo);
 	}
 	drm_dev_exit(idx);
+	if (!ret)
+		neuron_user_trim_extents(&ubo->bo, room);
 	return ret;
 }
 
