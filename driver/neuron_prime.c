@@ -320,8 +320,8 @@ static bool neuron_peer_rests(const struct neuron_device *peer)
 }
 
 /*
- * A chip that was pulled out has no memory that anybody could reach. The cuts of a peer whose driver
- * has left are those of that moment: nobody knows whether it was reset since.
+ * A chip that was pulled out has no memory that anybody could reach. The cuts of a peer whose
+ * driver has left are those of that moment: nobody knows whether it was reset since.
  */
 static void neuron_peer_wait(struct neuron_device *ndev, struct neuron_device *peer)
 {

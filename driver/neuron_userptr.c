@@ -132,8 +132,8 @@ static int neuron_user_fill_extents(struct neuron_device *ndev,
 }
 
 /*
- * Behind an IOMMU many pages become few extents: then the buffer keeps no room for many. Nobody else
- * knows the buffer yet, but for its removal, which does not look at the extents.
+ * Behind an IOMMU many pages become few extents: then the buffer keeps no room for many. Nobody
+ * else knows the buffer yet, but for its removal, which does not look at the extents.
  */
 static void neuron_user_trim_extents(struct neuron_bo *bo, unsigned int room)
 {
