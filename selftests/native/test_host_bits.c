@@ -50,7 +50,7 @@ static const struct expected table[] = {
 	{ "bn_aggr", { 0x6e0dd7504845f5c9, 0x2daa47184d39b084, 0x1c1f38e1c65be0a7 } },
 	{ "range_select", { 0, 0xde0287de3ecb829c, 0x4cd595a6d907bd8b } },
 	{ "select_reduce", { 0x05d7adc4d48005f4, 0x7ce27c73ea0b6a7e, 0xfef90b9fff19008f } },
-	{ "activate", { 0x457004b394ae1194, 0xdcefd5d329dfc663, 0x248dc25c5d9e85ff } },
+	{ "activate", { 0x622aed7506867cde, 0xa74244daef0179f1, 0x1374779cb18fb2af } },
 	{ "activate2", { 0, 0, 0x248dc25c5d9e85ff } },
 	{ "max8", { 0x08cf7fddc97a6bc1, 0x4ca3be372b0f65ae, 0x7d15d3237a92006b } },
 	{ "find_index8", { 0xde4b4cbbf9f84e30, 0x8b16af45f577c2cc, 0xab0b6458be35e18c } },
