@@ -396,23 +396,22 @@ static pci_ers_result_t neuron_mmio_enabled(struct pci_dev *pdev)
 }
 
 /*
- * After an error that is not fatal nobody has reset the slot. Cores may still run, and records that
- * the chip writes while it is no master of the bus are lost, so nobody could wait for those that it
- * owes. Return: the device is there.
+ * Have a device that is there reset, unless it was. Cores may still run, and records that the chip
+ * writes while it is no master of the bus are lost, so nobody could wait for those that it owes.
  */
-static bool neuron_slot_make_reset(struct neuron_device *ndev)
+static void neuron_make_reset(struct neuron_device *ndev)
 {
 	struct pci_dev *pdev = ndev->pdev;
 
-	if (!pci_device_is_present(pdev))
-		return false;
-	if (neuron_cores_were_reset(ndev))
-		return true;
+	if (!pci_device_is_present(pdev) || neuron_cores_were_reset(ndev))
+		return;
 	/* Without bus mastering, which is so restored. */
+	pci_clear_master(pdev);
 	pci_save_state(pdev);
 	pcie_reset_flr(pdev, PCI_RESET_DO_RESET);
 	pci_restore_state(pdev);
-	return pci_device_is_present(pdev);
+	if (!neuron_cores_were_reset(ndev))
+		dev_err(ndev->drm.dev, "cannot be reset\n");
 }
 
 static pci_ers_result_t neuron_slot_reset(struct pci_dev *pdev)
@@ -427,7 +426,9 @@ static pci_ers_result_t neuron_slot_reset(struct pci_dev *pdev)
 	 * again when its cores have been reset.
 	 */
 	pci_clear_master(pdev);
-	if (neuron_reset_finish(ndev, neuron_slot_make_reset(ndev)))
+	/* After an error that is not fatal nobody has reset the slot. */
+	neuron_make_reset(ndev);
+	if (neuron_reset_finish(ndev, pci_device_is_present(pdev)))
 		return PCI_ERS_RESULT_DISCONNECT;
 	return PCI_ERS_RESULT_RECOVERED;
 }
@@ -580,14 +581,16 @@ static int neuron_pm_resume(struct device *dev)
 	return 0;
 }
 
-/* The machine was off, or has another life behind it: another kernel had the device. */
+/*
+ * The machine was off, and then another kernel had the device and wrote its generations. Or it was
+ * not: the hibernation was given up. With a reset both are the same.
+ */
 static int neuron_pm_restore(struct device *dev)
 {
 	struct neuron_device *ndev = dev_get_drvdata(dev);
 
 	mutex_lock(&ndev->hw_lock);
-	ndev->failed_asleep = false;
-	neuron_cores_lose_times(ndev, true);
+	neuron_make_reset(ndev);
 	mutex_unlock(&ndev->hw_lock);
 	return neuron_pm_resume(dev);
 }

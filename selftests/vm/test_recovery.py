@@ -665,6 +665,21 @@ def test_hibernation(new_rig, folder):
     path.unlink()
 
 
+@pytest.mark.slow
+def test_hibernation_that_is_given_up(new_rig, folder):
+    """The kernel goes on with what it has just saved, and nobody has reset the device."""
+    path = folder / "swap"
+    with open(path, "wb") as file:
+        file.truncate(1024 * MIB)
+    rig = new_rig("--nvme", str(path))
+    nvme_disk(rig)
+    assert rig.sh(f"mkswap {SWAP} && swapon {SWAP}") == 0, "no swap"
+    rig.sh("echo test_resume >/sys/power/disk")
+    assert rig.sh("echo disk >/sys/power/state", 400) == 0, "it does not hibernate"
+    work_in(rig)
+    path.unlink()
+
+
 def next_kernel(path):
     """A disk with the kernel and the initramfs of the machine; their sizes."""
     sizes = []
