@@ -32,8 +32,15 @@ def of_process(kind, lnc):
     return done.stdout.splitlines()
 
 
+def reset_chips(vm):
+    """A job begins where its core's last one has ended in device time: let all begin at 0."""
+    vm.output("for file in /sys/class/accel/accel*/device/reset; do echo 1 > $file; done",
+              timeout=TIME_S)
+
+
 def of_driver(vm, lnc):
     """The lines of the machine."""
+    reset_chips(vm)
     return vm.output(f"NEURON_LOGICAL_NC_CONFIG={lnc} nrt-digest", timeout=TIME_S).splitlines()
 
 
@@ -83,12 +90,8 @@ def group_times(output):
 
 @pytest.mark.parametrize("operation", ("all_reduce", "all_gather", "alltoall"))
 def test_group_times(guest, operation):
-    """Ranks on two chips share links and memories alike, whoever issues their jobs.
-
-    A rank begins where its core's last job has ended in device time. So all begin with a reset.
-    """
-    guest.output("for file in /sys/class/accel/accel*/device/reset; do echo 1 > $file; done",
-                 timeout=TIME_S)
+    """Ranks on two chips share links and memories alike, whoever issues their jobs."""
+    reset_chips(guest)
     options = ["-r", "8", "-b", "4kb", "-e", "256kb", "-f", "64", "-d", "fp32", "-n", "3", "-w",
                "1", "--stats", "avg", "p100", "--modelled", operation]
     env = {**KEPT, "NEURON_RT_BACKEND": "embedded", "NEURON_EMU_INSTANCE": "trn2:2",
