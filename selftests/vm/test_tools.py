@@ -471,8 +471,10 @@ def test_monitor(rig):
                   "neuroncore_counters", "memory_used", "execution_stats")]}]}
     rig.vm.output(f"echo '{json.dumps(config)}' >/tmp/monitor.json")
     monitor = rig.vm.spawn(["neuron-monitor", "--config-file", "/tmp/monitor.json"])
-    program = rig.vm.spawn(["neuron-digits"], env={"NEURON_PROCESS_TAG": "digits"})
-    assert program.wait(120) == 0
+    # On a quiet host a run is shorter than a period, which then has only a part of it.
+    for _ in range(3):
+        program = rig.vm.spawn(["neuron-digits"], env={"NEURON_PROCESS_TAG": "digits"})
+        assert program.wait(120) == 0
     seen = documents(monitor)
     monitor.signal(15)
     assert monitor.wait(60) == 0
