@@ -635,15 +635,21 @@ def ask_by_files(rig, command):
     return int(re.match(r"@ret=(\d+)", answer)[1])
 
 
-@pytest.mark.slow
-def test_hibernation(new_rig, folder):
-    """Another machine goes on with what this one saved. A program has the node open."""
+def swap_disk(new_rig, folder):
+    """A file, and a machine that swaps to it."""
     path = folder / "swap"
     with open(path, "wb") as file:
         file.truncate(1024 * MIB)
     rig = new_rig("--nvme", str(path))
     nvme_disk(rig)
     assert rig.sh(f"mkswap {SWAP} && swapon {SWAP}") == 0, "no swap"
+    return path, rig
+
+
+@pytest.mark.slow
+def test_hibernation(new_rig, folder):
+    """Another machine goes on with what this one saved. A program has the node open."""
+    path, rig = swap_disk(new_rig, folder)
     rig.sh("echo shutdown >/sys/power/disk")
     device = rig.vm.output("cat /sys/block/nvme0n1/dev")
     start_by_files(rig)
@@ -668,12 +674,7 @@ def test_hibernation(new_rig, folder):
 @pytest.mark.slow
 def test_hibernation_that_is_given_up(new_rig, folder):
     """The kernel goes on with what it has just saved, and nobody has reset the device."""
-    path = folder / "swap"
-    with open(path, "wb") as file:
-        file.truncate(1024 * MIB)
-    rig = new_rig("--nvme", str(path))
-    nvme_disk(rig)
-    assert rig.sh(f"mkswap {SWAP} && swapon {SWAP}") == 0, "no swap"
+    path, rig = swap_disk(new_rig, folder)
     rig.sh("echo test_resume >/sys/power/disk")
     assert rig.sh("echo disk >/sys/power/state", 400) == 0, "it does not hibernate"
     work_in(rig)
