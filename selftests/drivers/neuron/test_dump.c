@@ -201,49 +201,6 @@ TEST_F(dump, of_a_hang)
 	EXPECT_NE(NULL, strstr(self->text, hex));
 }
 
-/* Who could have posted: the holders of grants. */
-TEST_F(dump, names_holders_of_grants)
-{
-	struct drm_neuron_grant grant = {
-		.claim = self->rig.claim,
-		.core = self->rig.core,
-		.first = 70,
-		.count = 10,
-	};
-	struct drm_neuron_window window = {
-		.index = RIG_WINDOW_FREE,
-		.kind = DRM_NEURON_WINDOW_SEM,
-		.rights = DRM_NEURON_WINDOW_WRITE,
-		.length = 4,
-	};
-	struct drm_neuron_wait_job result;
-	char want[80];
-	uint64_t job;
-	int error;
-
-	must(self->rig.fd, GRANT, &grant);
-	emit_hang(&self->rig);
-	ASSERT_EQ(0, rig_run(&self->rig, 100, &result));
-	self->text = fetch(&self->rig, &job, &error);
-	ASSERT_NE(NULL, self->text) TH_LOG("%s", strerror(-error));
-	expect_line("granted: semaphore 77 to nobody ");
-
-	window.from = DRM_NEURON_FROM_GRANT_FD;
-	window.source = grant.fd;
-	ASSERT_EQ(0, rig_windows(&self->rig, &window, 1));
-	ASSERT_EQ(0, rig_run(&self->rig, 100, &result));
-	free(self->text);
-	self->text = fetch(&self->rig, &job, &error);
-	ASSERT_NE(NULL, self->text) TH_LOG("%s", strerror(-error));
-	snprintf(want, sizeof(want), "granted: semaphore 77 to pid %d test_dump\n",
-		 getpid());
-	expect_line(want);
-	close(grant.fd);
-}
-
-#define SAYS_PID	1
-#define SAYS_ELSEWHERE	2
-
 static int bind_grant(struct rig *rig, int grant)
 {
 	struct drm_neuron_window window = {
@@ -257,6 +214,41 @@ static int bind_grant(struct rig *rig, int grant)
 
 	return rig_windows(rig, &window, 1);
 }
+
+/* Who could have posted: the holders of grants. */
+TEST_F(dump, names_holders_of_grants)
+{
+	struct drm_neuron_grant grant = {
+		.claim = self->rig.claim,
+		.core = self->rig.core,
+		.first = 70,
+		.count = 10,
+	};
+	struct drm_neuron_wait_job result;
+	char want[80];
+	uint64_t job;
+	int error;
+
+	must(self->rig.fd, GRANT, &grant);
+	emit_hang(&self->rig);
+	ASSERT_EQ(0, rig_run(&self->rig, 100, &result));
+	self->text = fetch(&self->rig, &job, &error);
+	ASSERT_NE(NULL, self->text) TH_LOG("%s", strerror(-error));
+	expect_line("granted: semaphore 77 to nobody ");
+
+	ASSERT_EQ(0, bind_grant(&self->rig, grant.fd));
+	ASSERT_EQ(0, rig_run(&self->rig, 100, &result));
+	free(self->text);
+	self->text = fetch(&self->rig, &job, &error);
+	ASSERT_NE(NULL, self->text) TH_LOG("%s", strerror(-error));
+	snprintf(want, sizeof(want), "granted: semaphore 77 to pid %d test_dump\n",
+		 getpid());
+	expect_line(want);
+	close(grant.fd);
+}
+
+#define SAYS_PID	1
+#define SAYS_ELSEWHERE	2
 
 /*
  * As the first process of a pid namespace: give a grant, and when somebody has used it, use it as
